@@ -1,0 +1,12 @@
+POLICY_FILES = \
+	src/policy/backoff.c src/policy/backoff.h \
+	src/policy/bucket.c src/policy/bucket.h \
+	src/policy/expiry.c src/policy/expiry.h \
+	src/policy/hint.c src/policy/hint.h \
+	src/policy/instant.c src/policy/instant.h \
+	src/policy/line.c src/policy/line.h \
+	src/policy/pattern.c src/policy/pattern.h \
+	src/policy/policy.h \
+	src/policy/rules.c src/policy/rules.h \
+	src/policy/service.c src/policy/service.h \
+	src/policy/verdict.c src/policy/verdict.h
