@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+#
+# tests/fuzz/fuzz_NAME.c, and its corpus in tests/fuzz/corpus/NAME/.
+
+FUZZ_TARGETS =

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+
+LINT_HELPERS = tests/lint/print_example
