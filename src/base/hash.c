@@ -79,10 +79,10 @@ siphash(const struct hash_key *k, const void *data, size_t n, bool nocase)
 {
 	const unsigned char *p = data;
 	struct sip s = {
-		.v0 = k->k0 ^ UINT64_C(0x736f6d6570736575),
-		.v1 = k->k1 ^ UINT64_C(0x646f72616e646f6d),
-		.v2 = k->k0 ^ UINT64_C(0x6c7967656e657261),
-		.v3 = k->k1 ^ UINT64_C(0x7465646279746573),
+	    .v0 = k->k0 ^ UINT64_C(0x736f6d6570736575),
+	    .v1 = k->k1 ^ UINT64_C(0x646f72616e646f6d),
+	    .v2 = k->k0 ^ UINT64_C(0x6c7967656e657261),
+	    .v3 = k->k1 ^ UINT64_C(0x7465646279746573),
 	};
 	size_t left = n;
 

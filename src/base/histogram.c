@@ -27,7 +27,7 @@ bucket_of(int64_t ms)
 	top = 63 - (unsigned)__builtin_clzll(v);
 	eighth = (unsigned)(v >> (top - SPLIT_BITS)) & (HISTOGRAM_SPLIT - 1);
 	return HISTOGRAM_LINEAR + HISTOGRAM_SPLIT * (top - LINEAR_BITS) +
-	       eighth;
+	    eighth;
 }
 
 /* The largest value in bucket `i`; of the last one, its smallest. */
@@ -43,8 +43,8 @@ bucket_end(unsigned i)
 	doubling = (i - HISTOGRAM_LINEAR) / HISTOGRAM_SPLIT;
 	eighth = (i - HISTOGRAM_LINEAR) % HISTOGRAM_SPLIT;
 	return ((int64_t)(HISTOGRAM_SPLIT + eighth + 1)
-		<< (doubling + LINEAR_BITS - SPLIT_BITS)) -
-	       1;
+		   << (doubling + LINEAR_BITS - SPLIT_BITS)) -
+	    1;
 }
 
 static uint64_t

@@ -27,18 +27,18 @@ static atomic_int log_fd_now = STDERR_FILENO;
 static atomic_ulong never_count;
 
 static const char *const level_names[] = {
-	[LOG_ERR] = "err",
-	[LOG_WARN] = "warn",
-	[LOG_INFO] = "info",
-	[LOG_DEBUG] = "debug",
+    [LOG_ERR] = "err",
+    [LOG_WARN] = "warn",
+    [LOG_INFO] = "info",
+    [LOG_DEBUG] = "debug",
 };
 
 void
 log_setup(enum log_level level, enum log_format format)
 {
 	atomic_store_explicit(&log_level_now, (int)level, memory_order_relaxed);
-	atomic_store_explicit(
-		&log_format_now, (int)format, memory_order_relaxed);
+	atomic_store_explicit(&log_format_now, (int)format,
+	    memory_order_relaxed);
 }
 
 void
@@ -50,15 +50,15 @@ log_set_fd(int fd)
 enum log_format
 log_get_format(void)
 {
-	return (enum log_format)atomic_load_explicit(
-		&log_format_now, memory_order_relaxed);
+	return (enum log_format)atomic_load_explicit(&log_format_now,
+	    memory_order_relaxed);
 }
 
 bool
 log_on(enum log_level level)
 {
 	return (int)level <=
-	       atomic_load_explicit(&log_level_now, memory_order_relaxed);
+	    atomic_load_explicit(&log_level_now, memory_order_relaxed);
 }
 
 /* `max` leaves the byte that strbuf keeps for a NUL: it never reallocates. */

@@ -26,7 +26,7 @@ fails_on_purpose(void)
 	if (__builtin_expect(inject.fail_at == 0, 1))
 		return false;
 	return nth == inject.fail_at ||
-	       (inject.all_after && nth > inject.fail_at);
+	    (inject.all_after && nth > inject.fail_at);
 }
 
 void

@@ -37,15 +37,14 @@ span_ieq(struct span a, struct span b)
 bool
 span_starts(struct span s, struct span prefix)
 {
-	return s.n >= prefix.n &&
-	       span_eq((struct span){s.p, prefix.n}, prefix);
+	return s.n >= prefix.n && span_eq((struct span){s.p, prefix.n}, prefix);
 }
 
 bool
 span_istarts(struct span s, struct span prefix)
 {
 	return s.n >= prefix.n &&
-	       span_ieq((struct span){s.p, prefix.n}, prefix);
+	    span_ieq((struct span){s.p, prefix.n}, prefix);
 }
 
 bool
@@ -54,7 +53,7 @@ span_ends(struct span s, struct span suffix)
 	if (suffix.n == 0)
 		return true;
 	return s.n >= suffix.n &&
-	       memcmp(s.p + (s.n - suffix.n), suffix.p, suffix.n) == 0;
+	    memcmp(s.p + (s.n - suffix.n), suffix.p, suffix.n) == 0;
 }
 
 struct span

@@ -207,7 +207,8 @@ strbuf_json(struct strbuf *b, struct span s)
 			continue;
 		}
 		if (len == 0)
-			len = utf8_take((struct span){s.p + i, s.n - i}, &valid);
+			len =
+			    utf8_take((struct span){s.p + i, s.n - i}, &valid);
 		if (valid)
 			strbuf_put(b, s.p + i, len);
 		else
