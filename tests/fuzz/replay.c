@@ -70,8 +70,7 @@ replay_corpus(const char *argv0)
 		errx(1, "%s: no input there", dir);
 	printf("1..%d\n", n);
 	for (int i = 0; i < n; i++) {
-		(void)snprintf(
-		    path, sizeof(path), "%s/%s", dir, v[i]->d_name);
+		(void)snprintf(path, sizeof(path), "%s/%s", dir, v[i]->d_name);
 		replay_file(path, i + 1);
 		free(v[i]);
 	}

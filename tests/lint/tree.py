@@ -6,6 +6,8 @@ import subprocess
 
 SKIP_DIRS = {".git", "build", "build-aux", "autom4te.cache", "__pycache__",
              "corpus"}
+# What autogen.sh makes.
+MADE = {"aclocal.m4", "configure", "Makefile.in", "config.h.in"}
 
 
 class Tree:
@@ -23,6 +25,8 @@ class Tree:
             dirs[:] = [d for d in dirs if d not in SKIP_DIRS
                        and not re.match(r"abided-\d", d)]
             for name in files:
+                if name in MADE:
+                    continue
                 yield os.path.normpath(os.path.join(base, name))
 
     def files(self, *ends, under=()):

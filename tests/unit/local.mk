@@ -1,3 +1,19 @@
 # SPDX-License-Identifier: MIT
 
-UNIT_TESTS =
+UNIT_TESTS = \
+	tests/unit/test_backoff \
+	tests/unit/test_bucket \
+	tests/unit/test_hash \
+	tests/unit/test_heap \
+	tests/unit/test_hint \
+	tests/unit/test_histogram \
+	tests/unit/test_log \
+	tests/unit/test_map \
+	tests/unit/test_mem \
+	tests/unit/test_rng \
+	tests/unit/test_service \
+	tests/unit/test_service_any \
+	tests/unit/test_service_slow \
+	tests/unit/test_span \
+	tests/unit/test_strbuf \
+	tests/unit/test_timer
