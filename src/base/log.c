@@ -100,7 +100,7 @@ put_head(struct strbuf *b, enum log_format format, enum log_level level)
 		strbuf_fmt(b, " %s ", level_names[level]);
 }
 
-/* A control here would be a caller's mistake; it still must not end the line. */
+/* A control is a caller's mistake; it still must not end the line. */
 static void
 put_text(struct strbuf *b, struct span s)
 {

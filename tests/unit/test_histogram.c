@@ -103,6 +103,10 @@ static void
 histogram_at_most_when_bound_ends_a_bucket_is_exact(void **state)
 {
 	(void)state;
+	histogram_add(&h, 0);
+	assert_int_equal(histogram_at_most(&h, -1), 0);
+	assert_int_equal(histogram_at_most(&h, 0), 1);
+	histogram_init(&h);
 	histogram_add(&h, 3);
 	histogram_add(&h, 1023);
 	histogram_add(&h, 1024);

@@ -91,9 +91,10 @@ map_find_next_when_hashes_are_equal_gives_each_once(void **state)
 	size_t n = 0;
 
 	(void)state;
+	/* Of the same bucket, before and behind, but of another hash. */
+	map_add(&m, &v[4], 7 + (UINT64_C(1) << 41));
 	for (size_t i = 0; i < 3; i++)
 		map_add(&m, &v[i], 7);
-	/* Of the same bucket for long, but of another hash. */
 	map_add(&m, &v[3], 7 + (UINT64_C(1) << 40));
 	for (struct map_node *node = map_find(&m, 7); node != NULL;
 	     node = map_find_next(node)) {
@@ -104,7 +105,8 @@ map_find_next_when_hashes_are_equal_gives_each_once(void **state)
 	}
 	assert_int_equal(n, 3);
 	assert_ptr_equal(map_find(&m, 7 + (UINT64_C(1) << 40)), &v[3]);
-	assert_null(map_find(&m, 7 + (UINT64_C(1) << 41)));
+	assert_ptr_equal(map_find(&m, 7 + (UINT64_C(1) << 41)), &v[4]);
+	assert_null(map_find(&m, 7 + (UINT64_C(1) << 42)));
 }
 
 static void
