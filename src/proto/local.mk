@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+PROTO_FILES = \
+	src/proto/chunked.c \
+	src/proto/chunked.h \
+	src/proto/forward.c \
+	src/proto/forward.h \
+	src/proto/framing.c \
+	src/proto/framing.h \
+	src/proto/head.c \
+	src/proto/head.h \
+	src/proto/head_fields.c \
+	src/proto/httpdate.c \
+	src/proto/httpdate.h \
+	src/proto/octet.c \
+	src/proto/octet.h \
+	src/proto/reply.c \
+	src/proto/reply.h \
+	src/proto/target.c \
+	src/proto/target.h

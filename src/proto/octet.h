@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * octet: which bytes may stand where in HTTP text, and how to run over them
+ * fast. Everything on this floor that looks at single bytes asks here, so that
+ * a token is the same thing everywhere.
+ */
+#ifndef AB_OCTET_H
+#define AB_OCTET_H
+
+#include "base/span.h"
+
+enum octet_class {
+	OCTET_TOKEN = 1,   /* tchar, RFC 9110 5.6.2 */
+	OCTET_VISIBLE = 2, /* %x21-7E */
+	OCTET_TEXT = 4,    /* field-vchar, SP, HTAB: RFC 9110 5.5 */
+	OCTET_HOST = 8,    /* reg-name without "%": RFC 3986 3.2.2 */
+};
+
+extern const uint8_t octet_classes[256];
+
+static inline bool
+octet_is(char c, enum octet_class class)
+{
+	return octet_classes[(unsigned char)c] & class;
+}
+
+static inline bool
+octet_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool
+octet_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* 0..15, or -1. */
+static inline int
+octet_hex(char c)
+{
+	if (octet_is_digit(c))
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+#define OCTET_ONES  (UINT64_MAX / 255) /* 0x01 in each byte of a word */
+#define OCTET_HIGHS (OCTET_ONES * 128) /* 0x80 in each */
+
+/*
+ * Is any byte of w below `low` (<= 128), or DEL? Exact as a yes or no, which is
+ * all that is asked. Source: the zero-in-word test of H. Warren, "Hacker's
+ * Delight", 6-1.
+ */
+static inline bool
+octet_word_below_or_del(uint64_t w, uint64_t low)
+{
+	uint64_t del = w ^ OCTET_ONES * 0x7f;
+
+	return (((w - OCTET_ONES * low) & ~w) | ((del - OCTET_ONES) & ~del)) &
+	       OCTET_HIGHS;
+}
+
+/* The first byte in [p, end) that is not of the class, or end. */
+static inline const char *
+octet_skip_token(const char *p, const char *end)
+{
+	while (p < end && octet_is(*p, OCTET_TOKEN))
+		p++;
+	return p;
+}
+
+static inline const char *
+octet_skip_text(const char *p, const char *end)
+{
+	uint64_t w;
+
+	while (p < end) {
+		if (end - p >= (ptrdiff_t)sizeof(w)) {
+			memcpy(&w, p, sizeof(w));
+			if (!octet_word_below_or_del(w, 0x20)) {
+				p += sizeof(w);
+				continue;
+			}
+		}
+		if (!octet_is(*p, OCTET_TEXT))
+			break;
+		p++;
+	}
+	return p;
+}
+
+static inline const char *
+octet_skip_visible(const char *p, const char *end)
+{
+	uint64_t w;
+
+	while (end - p >= (ptrdiff_t)sizeof(w)) {
+		memcpy(&w, p, sizeof(w));
+		if ((w & OCTET_HIGHS) || octet_word_below_or_del(w, 0x21))
+			break;
+		p += sizeof(w);
+	}
+	while (p < end && octet_is(*p, OCTET_VISIBLE))
+		p++;
+	return p;
+}
+
+#endif
