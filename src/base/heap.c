@@ -104,7 +104,7 @@ heap_reserve(struct heap *h, uint32_t n)
 		return -1;
 	while (cap < n)
 		cap = cap > HEAP_MAX_CAP / 2 ? HEAP_MAX_CAP : cap * 2;
-	v = mem_realloc(h->v, (size_t)cap * sizeof(*v));
+	v = mem_realloc(h->v, (size_t)cap * sizeof(struct heap_node *));
 	if (v == NULL)
 		return -1;
 	h->v = v;

@@ -31,7 +31,8 @@ same_hash(struct map_node *node, uint64_t hash)
 int
 map_init(struct map *m)
 {
-	struct map_node **v = mem_zalloc(MAP_FIRST_CAP * sizeof(*v));
+	struct map_node **v =
+	    mem_zalloc(MAP_FIRST_CAP * sizeof(struct map_node *));
 
 	if (v == NULL)
 		return -1;
@@ -61,9 +62,9 @@ grow(struct map *m)
 	struct map old = *m;
 	struct map_node **v;
 
-	if (old.cap > SIZE_MAX / 2 / sizeof(*v))
+	if (old.cap > SIZE_MAX / 2 / sizeof(struct map_node *))
 		return;
-	v = mem_zalloc(old.cap * 2 * sizeof(*v));
+	v = mem_zalloc(old.cap * 2 * sizeof(struct map_node *));
 	if (v == NULL)
 		return;
 	m->v = v;
