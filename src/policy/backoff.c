@@ -10,7 +10,7 @@
  * Decides the length alone. It refuses to know the time, where the draws come
  * from, and whether there will be a next try at all.
  */
-#include "backoff.h"
+#include "policy/backoff.h"
 
 /* 2^n - 1 saturates here: far above any max_ms, and times any base finite. */
 #define DOUBLINGS_MAX 512

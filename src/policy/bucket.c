@@ -15,7 +15,7 @@
  *
  * Decides times only. It refuses to know who waits, and keeps no queue.
  */
-#include "bucket.h"
+#include "policy/bucket.h"
 
 #define NS_PER_MS 1000000
 /* Keeps tat_ns in its 64 bits: 100 years of uptime, this, and an interval. */
@@ -119,7 +119,7 @@ bucket_tokens(const struct bucket *b, const struct bucket_cfg *cfg,
 	for (unsigned i = 0; i < cfg->n; i++) {
 		const struct bucket_rate *r = &cfg->v[i];
 		wide room = at_ms(r, now_ms) + tolerance(r) -
-			    due(r, tat_get(b, i, r), now_ms);
+		    due(r, tat_get(b, i, r), now_ms);
 		wide tokens = room < 0 ? 0 : room / interval(r) + 1;
 
 		if (tokens < (wide)least)
