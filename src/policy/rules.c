@@ -257,8 +257,7 @@ rules_add_route(struct rules *r, struct span prefix, void *service,
 void *
 rules_find_route(const struct rules *r, struct span path, size_t *ret_n)
 {
-	const char *query = path.n > 0 ? memchr(path.p, '?', path.n) : NULL;
-	size_t n = query ? (size_t)(query - path.p) : path.n;
+	size_t n = path.n;
 
 	if (n > r->routes_longest)
 		n = r->routes_longest;

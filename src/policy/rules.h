@@ -43,8 +43,8 @@ AB_MUST enum rules_result rules_add_route(struct rules *r, struct span prefix,
 /* Host without brackets, any case, a trailing dot is ignored. NULL: none. */
 void *rules_find_host(const struct rules *r, struct span host, uint16_t port);
 /*
- * The longest route that path begins with, a query behind it is not looked at;
- * *ret_n: its bytes, the last '/' included. NULL: none, *ret_n untouched.
+ * The longest route that path begins with (a query may follow); *ret_n: its
+ * bytes, the last '/' included. NULL: none, *ret_n untouched.
  */
 void *rules_find_route(const struct rules *r, struct span path, size_t *ret_n);
 

@@ -300,6 +300,22 @@ line_returned_keeps_newcomers_of_its_client_behind(void **state)
 }
 
 static void
+line_returned_to_the_front_leaves_the_back_where_it_is(void **state)
+{
+	struct line l;
+	struct line_entry a[4], next = entry(ALICE, 3);
+
+	(void)state;
+	assert_int_equal(line_init(&l, 5), 0);
+	crowd(&l, a, 4, ALICE, 3);
+	assert_ptr_equal(serve(&l), &a[0]);
+	assert_int_equal(line_enter(&l, &a[0]), LINE_OK);
+	assert_int_equal(line_enter(&l, &next), LINE_OK);
+	assert_int_equal(next.tag, a[3].tag + 1);
+	line_free(&l);
+}
+
+static void
 line_leave_is_fine_outside_and_frees_the_place(void **state)
 {
 	struct line l;
@@ -451,6 +467,8 @@ main(void)
 	    cmocka_unit_test(line_refused_returns_though_full),
 	    cmocka_unit_test(
 		line_returned_keeps_newcomers_of_its_client_behind),
+	    cmocka_unit_test(
+		line_returned_to_the_front_leaves_the_back_where_it_is),
 	    cmocka_unit_test(line_leave_is_fine_outside_and_frees_the_place),
 	    cmocka_unit_test(line_leaving_unserved_moves_nobody_back),
 	    cmocka_unit_test(line_serve_takes_any_out),

@@ -154,6 +154,7 @@ rules_any_takes_what_is_left(void **state)
 
 	(void)state;
 	memset(longer, 'a', PATTERN_HOST_MAX + 1);
+	memcpy(longer + PATTERN_HOST_MAX + 1 - 5, ".test", 5);
 	assert_int_equal(rules_init(&r), 0);
 	assert_int_equal(add(&r, "*", "any"), RULES_OK);
 	assert_int_equal(add(&r, "*.test", "wild"), RULES_OK);
@@ -162,6 +163,7 @@ rules_any_takes_what_is_left(void **state)
 	assert_string_equal(find(&r, "", 80), "any");
 	assert_string_equal(find(&r, "::1", 80), "any");
 	assert_string_equal(find(&r, longer, 80), "any");
+	assert_string_equal(find(&r, longer + 1, 80), "wild");
 	rules_free(&r);
 }
 
@@ -205,14 +207,15 @@ rules_bad_host_patterns_are_refused(void **state)
 	    "-a.test", "a-.test", "a.-b", "a b", "a/b", "http://a",
 	    "a.test:", "a.test:0", "a.test:65536", "a.test:8o", "a.test:-1",
 	    "a.test:99999999999999999999", ":80", "*:80", "*.", "*.:80", "**",
-	    "*a.test", "a.*.test", "*.*.test", "a*", "::1", "a:b:c", "[::1",
-	    "[::1]x", "[::1]:", "[::1]:0", "[::1]:65536", "[]", "[1.2.3.4]",
-	    "[a.test]", "[::1%eth0]", "[1:2:3:4:5:6:7]", "[1:2:3:4:5:6:7:8:9]",
-	    "[1:2:3:4:5:6:7:8::]", "[0::2:3:4:5:6:7:8]", "[1::2::3]", "[:::]",
-	    "[1:::2]", "[1:]", "[:1]", "[12345::]", "[::g]", "[::1.2.3]",
-	    "[::1.2.3.256]", "[::1.2.3.4.5]", "[::1.2.3.0004]",
-	    "[1:2:3:4:5:6:7:1.2.3.4]", "*.2.1", "*.1", "user@a.test",
-	    "caf\xc3\xa9.test"};
+	    "*a.test", "a.*.test", "*.*.test", "a*", "::1", "a:b:c", "a:80:90",
+	    "[::1", "[::1]x", "[::1]:", "[::1]:0", "[::1]:65536", "[]",
+	    "[1.2.3.4]", "[a.test]", "[::1%eth0]", "[1:2:3:4:5:6:7]",
+	    "[1:2:3:4:5:6:7:8:9]", "[1:2:3:4:5:6:7:8::]", "[0::2:3:4:5:6:7:8]",
+	    "[1::2::3]", "[:::]", "[1:::2]", "[1:]", "[:1]", "[1::2:]",
+	    "[1:2:3:4:5:6:7:8:]", "[:1:2:3:4:5:6:7:8]", "[:1::]", "[12345::]",
+	    "[::g]", "[::1.2.3]", "[::1.2.3.256]", "[::1.2.3.4.5]",
+	    "[::1.2.3.0004]", "[1:2:3:4:5:6:7:1.2.3.4]", "*.2.1", "*.1",
+	    "user@a.test", "caf\xc3\xa9.test"};
 	struct rules r;
 
 	(void)state;

@@ -370,6 +370,7 @@ service_release_forgets_refusals(void **state)
 	(void)fail_times(&s, 6);
 	service_release(&s);
 	assert_int_equal(s.state, SERVICE_OPEN);
+	assert_int_equal(s.until_ms, 0);
 	t = begin(&s, 0);
 	assert_false(t.slow);
 	assert_true(refused(&s, &t, 0, 10));
