@@ -156,7 +156,7 @@ line_leave(struct line *l, struct line_entry *e)
 }
 
 void
-line_serve(struct line *l, struct line_entry *e)
+line_pop(struct line *l, struct line_entry *e)
 {
 	assert(heap_has(&e->node));
 	l->vtime[e->urgency] = larger(l->vtime[e->urgency], e->tag);

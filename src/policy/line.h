@@ -55,7 +55,7 @@ void line_leave(struct line *l, struct line_entry *e);
  * Taken out to be served, the head or any other that stands here: from now on
  * newcomers are tagged behind it, which is what keeps the line fair.
  */
-void line_serve(struct line *l, struct line_entry *e);
+void line_pop(struct line *l, struct line_entry *e);
 /* Who is next, or NULL; stays in the line. */
 struct line_entry *line_head(const struct line *l);
 static inline uint32_t

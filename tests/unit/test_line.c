@@ -41,7 +41,7 @@ serve(struct line *l)
 	struct line_entry *e = line_head(l);
 
 	if (e)
-		line_serve(l, e);
+		line_pop(l, e);
 	return e;
 }
 
@@ -353,7 +353,7 @@ line_leaving_unserved_moves_nobody_back(void **state)
 }
 
 static void
-line_serve_takes_any_out(void **state)
+line_pop_takes_any_out(void **state)
 {
 	struct line l;
 	struct line_entry a[4], b = entry(BOB, 3);
@@ -361,11 +361,11 @@ line_serve_takes_any_out(void **state)
 	(void)state;
 	assert_int_equal(line_init(&l, 20), 0);
 	crowd(&l, a, 4, ALICE, 3);
-	line_serve(&l, &a[3]);
+	line_pop(&l, &a[3]);
 	assert_int_equal(line_enter(&l, &b), LINE_OK);
 	assert_int_equal(b.tag, a[3].tag + 1);
 	/* A smaller tag served later does not turn the time back. */
-	line_serve(&l, &a[0]);
+	line_pop(&l, &a[0]);
 	line_leave(&l, &b);
 	b = entry(BOB, 3);
 	assert_int_equal(line_enter(&l, &b), LINE_OK);
@@ -471,7 +471,7 @@ main(void)
 		line_returned_to_the_front_leaves_the_back_where_it_is),
 	    cmocka_unit_test(line_leave_is_fine_outside_and_frees_the_place),
 	    cmocka_unit_test(line_leaving_unserved_moves_nobody_back),
-	    cmocka_unit_test(line_serve_takes_any_out),
+	    cmocka_unit_test(line_pop_takes_any_out),
 	    cmocka_unit_test(line_free_lets_go_of_entries),
 	    cmocka_unit_test(line_without_memory_says_so_and_changes_nothing),
 	    cmocka_unit_test(line_random_arrivals_are_fair),
