@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conf_override.c: settings from the command line and the environment.
+ *
+ * Decides how SECTION.KEY=VALUE is taken apart; whether there is such an option
+ * is asked when the file is read, for the text must be kept for reloads anyway.
+ */
+#include "base/mem.h"
+#include "edge/conf_problem.h"
+
+#define NO_MEMORY "out of memory"
+
+/* The parts as they are kept; NULL, or what is wrong. */
+static const char *
+split(struct span text, struct span *ret_section, struct span *ret_key,
+    struct span *ret_value)
+{
+	const char *eq = text.n ? memchr(text.p, '=', text.n) : NULL;
+
+	if (eq == NULL)
+		return "there is no '='; give SECTION.KEY=VALUE";
+	const char *dot = memrchr(text.p, '.', (size_t)(eq - text.p));
+	if (dot == NULL)
+		return "there is no '.' before the '='; give SECTION.KEY=VALUE";
+	*ret_section =
+	    span_trim((struct span){text.p, (size_t)(dot - text.p)});
+	*ret_key =
+	    span_trim((struct span){dot + 1, (size_t)(eq - dot - 1)});
+	*ret_value = span_trim(
+	    (struct span){eq + 1, (size_t)(text.p + text.n - eq - 1)});
+	if (ret_section->n == 0)
+		return "the section is missing; give SECTION.KEY=VALUE";
+	if (ret_key->n == 0)
+		return "the key is missing; give SECTION.KEY=VALUE";
+	return conf_text_flaw(text);
+}
+
+static int
+parse(struct span text, const char *from, struct conf_override *ret,
+    const char **ret_why)
+{
+	struct span section, key, value;
+	const char *why = split(text, &section, &key, &value);
+
+	if (why != NULL) {
+		*ret_why = why;
+		return -1;
+	}
+	struct conf_override o = {.section = mem_dup(section),
+	    .key = mem_dup(key),
+	    .value = mem_dup(value),
+	    .from = from};
+	if (o.section == NULL || o.key == NULL || o.value == NULL) {
+		conf_override_free(&o);
+		*ret_why = NO_MEMORY;
+		return -1;
+	}
+	*ret = o;
+	return 0;
+}
+
+int
+conf_override_parse(const char *text, const char *from,
+    struct conf_override *ret, const char **ret_why)
+{
+	return parse(span_of(text), from, ret, ret_why);
+}
+
+void
+conf_override_free(struct conf_override *o)
+{
+	mem_free(o->section);
+	mem_free(o->key);
+	mem_free(o->value);
+	*o = (struct conf_override){.section = NULL};
+}
+
+static int
+add(struct conf_overrides *o, struct span text, const char *from,
+    struct conf_problems *problems)
+{
+	struct conf_override *v =
+	    mem_realloc(o->v, (o->n + 1) * sizeof(*o->v));
+	const char *why = NO_MEMORY;
+
+	if (v != NULL)
+		o->v = v;
+	if (v != NULL && parse(text, from, &v[o->n], &why) == 0) {
+		o->n++;
+		return 0;
+	}
+	if (strcmp(why, NO_MEMORY) == 0) {
+		conf_problem_no_memory(problems);
+		return -1;
+	}
+	/* What can't be shown as it is, is not shown. */
+	if (conf_text_flaw(text) != NULL)
+		conf_problem(problems, (struct conf_where){.file = from}, "%s",
+		    conf_text_flaw(text));
+	else
+		conf_problem(problems, (struct conf_where){.file = from},
+		    "'%.*s': %s", SPAN_ARG(text), why);
+	return -1;
+}
+
+int
+conf_overrides_add(struct conf_overrides *o, const char *text, const char *from,
+    struct conf_problems *problems)
+{
+	return add(o, span_of(text), from, problems);
+}
+
+int
+conf_overrides_add_env(struct conf_overrides *o, const char *text,
+    struct conf_problems *problems)
+{
+	struct span rest = text ? span_of(text) : (struct span){.p = NULL};
+	struct span item;
+	int rc = 0;
+
+	while (span_cut(&rest, ';', &item)) {
+		item = span_trim(item);
+		if (item.n > 0 && add(o, item, "ABIDED_SET", problems) != 0)
+			rc = -1;
+	}
+	return rc;
+}
+
+void
+conf_overrides_free(struct conf_overrides *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		conf_override_free(&o->v[i]);
+	mem_free(o->v);
+	*o = (struct conf_overrides){.v = NULL};
+}
