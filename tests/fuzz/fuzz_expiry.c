@@ -11,9 +11,9 @@
 
 #define NOW_MS INT64_C(1893456000000)
 
-#define CHECK(x)         \
-	do {                 \
-		if (!(x))        \
+#define CHECK(x) \
+	do { \
+		if (!(x)) \
 			abort(); \
 	} while (0)
 
@@ -42,8 +42,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	left_ms = expiry_left_ms(&h, host, path_query, NOW_MS);
 	CHECK(left_ms >= -1);
 	for (size_t i = 0; i < sizeof(later_ms) / sizeof(later_ms[0]); i++) {
-		int64_t then_ms = expiry_left_ms(
-		    &h, host, path_query, NOW_MS + later_ms[i]);
+		int64_t then_ms =
+		    expiry_left_ms(&h, host, path_query, NOW_MS + later_ms[i]);
 
 		/* time goes by: less is left, by no more than that */
 		CHECK((then_ms == -1) == (left_ms == -1));

@@ -15,9 +15,9 @@
 #define VALUE_MAX 4096
 #define DIGITS_EXACT 15
 
-#define CHECK(x)         \
-	do {                 \
-		if (!(x))        \
+#define CHECK(x) \
+	do { \
+		if (!(x)) \
 			abort(); \
 	} while (0)
 

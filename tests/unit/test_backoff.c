@@ -12,8 +12,9 @@
 #define ALMOST_ONE 0x1.fffffffffffffp-1 /* the largest draw */
 #define LEAST_DRAW 0x1p-53              /* the smallest but 0 */
 
-static const struct backoff_cfg worked = {
-    .strategy = STRATEGY_AUTO, .base_ms = 400, .max_ms = 10000,
+static const struct backoff_cfg worked = {.strategy = STRATEGY_AUTO,
+    .base_ms = 400,
+    .max_ms = 10000,
     .jitter_ms = 1500};
 
 static void
@@ -169,8 +170,8 @@ wait_by_strategy_is_never_less_than_hint(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		cfg.strategy = cases[i].strategy;
-		assert_int_equal(
-		    backoff_wait_ms(&cfg, cases[i].hint_ms, 3, 0.5),
+		assert_int_equal(backoff_wait_ms(&cfg, cases[i].hint_ms, 3,
+				     0.5),
 		    cases[i].want);
 	}
 }
@@ -185,8 +186,8 @@ wait_without_hint_is_own(void **state)
 	for (int s = STRATEGY_AUTO; s <= STRATEGY_RESPONSE_HEADER; s++) {
 		cfg.strategy = (enum strategy)s;
 		for (size_t i = 0; i < 3; i++)
-			assert_int_equal(
-			    backoff_wait_ms(&cfg, none[i], 3, 0.5), 1400);
+			assert_int_equal(backoff_wait_ms(&cfg, none[i], 3, 0.5),
+			    1400);
 	}
 }
 

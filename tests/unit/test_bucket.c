@@ -18,6 +18,7 @@
 #define DAY_MS INT64_C(86400000)
 #define NOW_MS_MAX (10 * TEN_YEARS_MS) /* as bucket.h says */
 #define STARTS_MAX 1500
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static struct bucket_cfg
 one_rate(uint64_t count, int64_t per_ms, uint64_t burst)
@@ -47,7 +48,7 @@ assert_no_window_exceeds(const int64_t *at, size_t n,
 		for (size_t j = i; j < n; j++) {
 			__int128 t = at[j] - at[i] + 1;
 			__int128 let = (__int128)r->burst * r->per_ms +
-				       t * (__int128)r->count;
+			    t * (__int128)r->count;
 
 			assert_true((__int128)(j - i + 1) * r->per_ms <= let);
 		}
@@ -55,23 +56,23 @@ assert_no_window_exceeds(const int64_t *at, size_t n,
 }
 
 static const struct bucket_rate shapes[] = {
-    {90, 60000, 1},        /* 666.67 ms: no whole number of ns */
+    {90, 60000, 1}, /* 666.67 ms: no whole number of ns */
     {90, 60000, 10},
     {1000, 1000, 1},
     {1000, 1000, 50},
     {10000, DAY_MS, 1},
     {10000, DAY_MS, 100},
-    {3, 2000, 1},          /* 1.5/s */
+    {3, 2000, 1}, /* 1.5/s */
     {3, 2000, 5},
     {7, 1000, 2},
-    {300, 1000, 1},        /* 3.33 ms */
+    {300, 1000, 1}, /* 3.33 ms */
     {999, 1000, 1},
-    {1001, 1000, 1},       /* more than one a step */
+    {1001, 1000, 1}, /* more than one a step */
     {2500, 1000, 3},
     {1, 366 * DAY_MS, 2},
     {1000000000, 366 * DAY_MS, 4},
 };
-#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+#define SHAPES COUNT(shapes)
 
 /* Pauses of all sizes, from none to many intervals, as clients make them. */
 static int64_t
@@ -174,7 +175,7 @@ take_every_ms_uses_the_rate_up(void **state)
 	    500, 667, 900, 999, 1000, 1001, 1500, 3000, 7777, 10000};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(per_second) / sizeof(*per_second); i++) {
+	for (size_t i = 0; i < COUNT(per_second); i++) {
 		struct bucket_cfg cfg = one_rate(per_second[i], 1000, 1);
 		uint64_t ideal = per_second[i] * 20;
 		uint64_t n = granted(&cfg, TEN_YEARS_MS, 20000);
@@ -233,7 +234,7 @@ wait_is_exact_to_the_ms(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct bucket_cfg cfg = {1, {cases[i].r}};
 		int64_t now = TEN_YEARS_MS, due = now + cases[i].wait;
 		struct bucket b;
@@ -298,6 +299,61 @@ tokens_are_what_can_be_taken(void **state)
 }
 
 static void
+tokens_of_fast_rate_are_those_of_a_step(void **state)
+{
+	static const struct {
+		uint64_t per_second, burst;
+		uint64_t rested, then; /* after one step more */
+	} cases[] = {
+	    {1000, 1, 1, 1},
+	    {1000, 3, 3, 1},
+	    {1001, 1, 1, 1},
+	    {1500, 1, 1, 2}, /* the half left over comes on top */
+	    {2000, 1, 2, 2},
+	    {2000, 3, 4, 2},
+	    {5000, 1, 5, 5},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bucket_cfg cfg =
+		    one_rate(cases[i].per_second, 1000, cases[i].burst);
+		struct bucket b;
+
+		bucket_init(&b);
+		assert_int_equal(bucket_tokens(&b, &cfg, 50), cases[i].rested);
+		while (try_take(&b, &cfg, 50))
+			continue;
+		assert_int_equal(bucket_tokens(&b, &cfg, 51), cases[i].then);
+	}
+}
+
+static void
+take_with_interval_of_1_5_ns_loses_no_part(void **state)
+{
+	struct bucket_cfg cfg = one_rate(1000000000, 1500, 1);
+
+	(void)state;
+	assert_in_range(granted(&cfg, 50, 1), 666666, 666667);
+	assert_in_range(granted(&cfg, 50, 3), 1999999, 2000001);
+}
+
+static void
+wait_for_several_rates_is_the_longest(void **state)
+{
+	struct bucket_cfg cfg = {3, {{1, 500, 1}, {1, 60000, 1}, {1, 700, 1}}};
+	struct bucket b;
+
+	(void)state;
+	bucket_init(&b);
+	bucket_take(&b, &cfg, 10);
+	assert_int_equal(bucket_wait_ms(&b, &cfg, 10), 60000);
+	assert_int_equal(bucket_wait_ms(&b, &cfg, 600), 59410);
+	assert_int_equal(bucket_tokens(&b, &cfg, 60009), 0);
+	assert_int_equal(bucket_tokens(&b, &cfg, 60010), 1);
+}
+
+static void
 several_rates_hold_at_once(void **state)
 {
 	struct bucket_cfg cfg = {2, {{5, 1000, 5}, {20, 60000, 20}}};
@@ -352,7 +408,7 @@ largest_numbers_do_not_overflow(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(extremes) / sizeof(extremes[0]); i++) {
+	for (size_t i = 0; i < COUNT(extremes); i++) {
 		struct bucket_cfg cfg = {1, {extremes[i]}};
 		int64_t now = NOW_MS_MAX;
 		struct bucket b;
@@ -410,8 +466,8 @@ reconfigure_carries_tokens_in_debt_over(void **state)
 		uint64_t tokens;
 		int64_t wait;
 	} cases[] = {
-	    {{10, 1000, 10}, {20, 1000, 10}, 4, 0},  /* faster */
-	    {{10, 1000, 10}, {5, 1000, 10}, 4, 0},   /* slower */
+	    {{10, 1000, 10}, {20, 1000, 10}, 4, 0},   /* faster */
+	    {{10, 1000, 10}, {5, 1000, 10}, 4, 0},    /* slower */
 	    {{10, 1000, 10}, {600, 60000, 10}, 4, 0}, /* another period */
 	    {{10, 1000, 10}, {1, 3600000, 7}, 1, 0},
 	    {{10, 1000, 10}, {20, 1000, 6}, 0, 50},
@@ -422,7 +478,7 @@ reconfigure_carries_tokens_in_debt_over(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct bucket_cfg old = {1, {cases[i].from}};
 		struct bucket_cfg new = {1, {cases[i].to}};
 		struct bucket b = spent(&old, 6, TEN_YEARS_MS);
@@ -444,6 +500,8 @@ reconfigure_after_a_rest_owes_nothing(void **state)
 
 	(void)state;
 	bucket_reconfigure(&b, &old, &new, 50000);
+	assert_int_equal(b.tat_ns[0], INT64_C(50000) * 1000000);
+	assert_int_equal(b.tat_part[0], 0);
 	assert_int_equal(bucket_tokens(&b, &new, 50000), 3);
 }
 
@@ -465,7 +523,8 @@ reconfigure_takes_the_nearest_kin(void **state)
 {
 	/* 4 taken; 3.5 s later the first owes 0.5 tokens, the second 4 - 58/1000 */
 	struct bucket_cfg old = {2, {{1, 1000, 9}, {1, 60000, 9}}};
-	struct bucket_cfg new = {3, {{2, 1000, 9}, {1, 60000, 9}, {1, 9000, 9}}};
+	struct bucket_cfg new = {3,
+	    {{2, 1000, 9}, {1, 60000, 9}, {1, 9000, 9}}};
 	struct bucket_cfg each;
 	struct bucket b = spent(&old, 4, 0), one;
 
@@ -521,6 +580,9 @@ main(void)
 	    cmocka_unit_test(wait_is_exact_to_the_ms),
 	    cmocka_unit_test(burst_is_there_at_first_and_after_a_rest),
 	    cmocka_unit_test(tokens_are_what_can_be_taken),
+	    cmocka_unit_test(wait_for_several_rates_is_the_longest),
+	    cmocka_unit_test(take_with_interval_of_1_5_ns_loses_no_part),
+	    cmocka_unit_test(tokens_of_fast_rate_are_those_of_a_step),
 	    cmocka_unit_test(several_rates_hold_at_once),
 	    cmocka_unit_test(no_rate_never_waits),
 	    cmocka_unit_test(largest_numbers_do_not_overflow),

@@ -30,7 +30,8 @@ left_at(const char *host, const char *path_query, const char *fields,
 
 	(void)snprintf(text, sizeof(text), "GET / HTTP/1.1\r\n%s\r\n", fields);
 	assert_int_equal(head_request(text, strlen(text), &scan, &limits, &h,
-			     &why), HEAD_OK);
+			     &why),
+	    HEAD_OK);
 	return expiry_left_ms(&h, span_of(host), span_of(path_query), wall_ms);
 }
 
@@ -46,7 +47,8 @@ left_of_plain_request_is_none(void **state)
 	static const char *const queries[] = {"/", "", "/?", "/?a=b&c",
 	    "/?X-Amz-Expires=60", "/?X-Amz-Date=20300101T000000Z",
 	    "/?X-Goog-Expires=60", "/?X-Goog-Date=20300101T000000Z",
-	    "/?se=2030-01-01T00:00:08Z", "/?sig=x", "/?sig=&se=2030-01-01T01:00Z",
+	    "/?se=2030-01-01T00:00:08Z", "/?sig=x",
+	    "/?sig=&se=2030-01-01T01:00Z",
 	    "/X-Amz-Date=20300101T000000Z&X-Amz-Expires=60",
 	    /* the two dialects do not mix */
 	    "/?X-Amz-Date=20300101T000000Z&X-Goog-Expires=60"};
@@ -57,7 +59,8 @@ left_of_plain_request_is_none(void **state)
 		    NONE);
 	assert_int_equal(expiry_left_ms(&(struct head){.is_request = true},
 			     (struct span){NULL, 0}, (struct span){NULL, 0},
-			     NOW_MS), NONE);
+			     NOW_MS),
+	    NONE);
 }
 
 static void
@@ -87,7 +90,8 @@ left_of_sigv4_is_5_min_from_its_date(void **state)
 		(void)snprintf(field, sizeof(field), "x-AMZ-date: %s\r\n",
 		    cases[i].date);
 		assert_int_equal(left("sqs.eu-west-1.amazonaws.com", "/",
-				     field), cases[i].want);
+				     field),
+		    cases[i].want);
 	}
 }
 
@@ -135,7 +139,8 @@ left_of_presigned_url_is_date_and_expires(void **state)
 		int64_t want;
 	} cases[] = {
 	    {"/o?X-Amz-Date=20300101T000000Z&X-Amz-Expires=60", 60000},
-	    {"/o?a=b&X-Amz-Expires=60&c&X-Amz-Date=20291231T235930Z&d=e", 30000},
+	    {"/o?a=b&X-Amz-Expires=60&c&X-Amz-Date=20291231T235930Z&d=e",
+		30000},
 	    {"/o?x-amz-date=20300101T000000Z&x-amz-expires=1", 1000},
 	    {"/o?X-Goog-Date=20300101T000000Z&X-Goog-Expires=900", 900000},
 	    {"?X-Goog-Date=20300101T000000Z&X-Goog-Expires=900", 900000},
@@ -143,8 +148,7 @@ left_of_presigned_url_is_date_and_expires(void **state)
 	    {"/o?X-Amz-Date=20291231T235900Z&X-Amz-Expires=59", 0},
 	    {"/o?X-Amz-Date=20291231T235900Z&X-Amz-Expires=61", 1000},
 	    {"/o?X-Amz-Date=20300101T000000Z&X-Amz-Expires=0", 0},
-	    {"/o?X-Amz-Date=20300101T000000Z&X-Amz-Expires=604800",
-		604800000},
+	    {"/o?X-Amz-Date=20300101T000000Z&X-Amz-Expires=604800", 604800000},
 	    {"/o?X-Amz-Date=20300101T000000Z"
 	     "&X-Amz-Expires=99999999999999999999999",
 		INT64_C(4294967295000)},
@@ -156,16 +160,19 @@ left_of_presigned_url_is_date_and_expires(void **state)
 		60000},
 	    /* the first of two counts */
 	    {"/o?X-Amz-Date=20300101T000000Z&X-Amz-Expires=60"
-	     "&X-Amz-Expires=9", 60000},
+	     "&X-Amz-Expires=9",
+		60000},
 	    /* the sooner of two schemes */
 	    {"/o?X-Amz-Date=20300101T000000Z&X-Amz-Expires=60"
-	     "&X-Goog-Date=20300101T000000Z&X-Goog-Expires=9", 9000},
+	     "&X-Goog-Date=20300101T000000Z&X-Goog-Expires=9",
+		9000},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
-		assert_int_equal(left("b.s3.amazonaws.com",
-				     cases[i].path_query, ""), cases[i].want);
+		assert_int_equal(left("b.s3.amazonaws.com", cases[i].path_query,
+				     ""),
+		    cases[i].want);
 }
 
 static void
@@ -200,11 +207,27 @@ left_of_sas_token_is_until_its_end(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		(void)snprintf(url, sizeof(url), "/c/blob?sv=1&se=%s&sig=ab%%3D",
-		    cases[i].se);
+		(void)snprintf(url, sizeof(url),
+		    "/c/blob?sv=1&se=%s&sig=ab%%3D", cases[i].se);
 		assert_int_equal(left("a.blob.core.windows.net", url, ""),
 		    cases[i].want);
 	}
+}
+
+static void
+left_of_sas_token_reads_no_byte_behind_it(void **state)
+{
+	static const char text[] = "?sig=x&se=2030-01-01T00:00:08%5A";
+	struct head h = {.is_request = true};
+	struct span url = {text, sizeof(text) - 1};
+
+	(void)state;
+	assert_int_equal(expiry_left_ms(&h, SPAN("a"), url, NOW_MS), 8000);
+	for (url.n--; text[url.n] != '%'; url.n--)
+		assert_int_equal(expiry_left_ms(&h, SPAN("a"), url, NOW_MS),
+		    NONE);
+	/* without a zone it is UTC */
+	assert_int_equal(expiry_left_ms(&h, SPAN("a"), url, NOW_MS), 8000);
 }
 
 static void
@@ -214,14 +237,30 @@ left_of_grpc_timeout_is_from_receipt(void **state)
 		const char *timeout;
 		int64_t want;
 	} cases[] = {
-	    {"5S", 5000},                                      /* C85 */
-	    {"1H", 3600000}, {"2M", 120000}, {"250m", 250},
+	    {"5S", 5000}, /* C85 */
+	    {"1H", 3600000},
+	    {"2M", 120000},
+	    {"250m", 250},
 	    {"99999999H", INT64_C(359999996400000)},
-	    {"2999u", 2}, {"999u", 0}, {"2999999n", 2}, {"999999n", 0},
-	    {"0S", 0}, {"00000001S", 1000}, {"99999999n", 99},
-	    {"000000001S", NONE}, {"S", NONE}, {"5", NONE}, {"", NONE},
-	    {"5s", NONE}, {"5h", NONE}, {"-5S", NONE}, {"5.5S", NONE},
-	    {"5 S", NONE}, {"5SS", NONE}, {"5N", NONE}, {"5U", NONE},
+	    {"2999u", 2},
+	    {"999u", 0},
+	    {"2999999n", 2},
+	    {"999999n", 0},
+	    {"0S", 0},
+	    {"00000001S", 1000},
+	    {"99999999n", 99},
+	    {"000000001S", NONE},
+	    {"S", NONE},
+	    {"5", NONE},
+	    {"", NONE},
+	    {"5s", NONE},
+	    {"5h", NONE},
+	    {"-5S", NONE},
+	    {"5.5S", NONE},
+	    {"5 S", NONE},
+	    {"5SS", NONE},
+	    {"5N", NONE},
+	    {"5U", NONE},
 	};
 	char field[64];
 
@@ -241,8 +280,9 @@ left_of_several_is_the_soonest(void **state)
 {
 	static const char presigned[] =
 	    "/o?X-Amz-Date=20300101T000000Z&X-Amz-Expires=60";
-	static const char sas[] = "/o?se=2030-01-01T00:00:20Z&sig=x"
-				  "&X-Amz-Date=20300101T000000Z&X-Amz-Expires=60";
+	static const char sas[] =
+	    "/o?se=2030-01-01T00:00:20Z&sig=x"
+	    "&X-Amz-Date=20300101T000000Z&X-Amz-Expires=60";
 
 	(void)state;
 	assert_int_equal(left("h", presigned, "grpc-timeout: 5S\r\n"), 5000);
@@ -250,9 +290,12 @@ left_of_several_is_the_soonest(void **state)
 	assert_int_equal(left("h", presigned, "grpc-timeout: x\r\n"), 60000);
 	assert_int_equal(left("h", sas, ""), 20000);
 	assert_int_equal(left("h", presigned,
-			     "X-Amz-Date: 20291231T235530Z\r\n"), 30000);
-	assert_int_equal(left("h", "/", "X-Amz-Date: 20300101T000000Z\r\n"
-					"grpc-timeout: 10M\r\n"), 300000);
+			     "X-Amz-Date: 20291231T235530Z\r\n"),
+	    30000);
+	assert_int_equal(left("h", "/",
+			     "X-Amz-Date: 20300101T000000Z\r\n"
+			     "grpc-timeout: 10M\r\n"),
+	    300000);
 }
 
 int
@@ -264,6 +307,7 @@ main(void)
 	    cmocka_unit_test(left_of_sigv4_to_s3_is_15_min),
 	    cmocka_unit_test(left_of_presigned_url_is_date_and_expires),
 	    cmocka_unit_test(left_of_sas_token_is_until_its_end),
+	    cmocka_unit_test(left_of_sas_token_reads_no_byte_behind_it),
 	    cmocka_unit_test(left_of_grpc_timeout_is_from_receipt),
 	    cmocka_unit_test(left_of_several_is_the_soonest),
 	};

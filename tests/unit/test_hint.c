@@ -60,11 +60,10 @@ assert_samples(const struct sample *v, size_t n, enum hint_format f)
 }
 
 /* What is neither a number nor any other value that auto knows. C05 */
-static const char *const rubbish[] = {
-    "", " ", "-5", "+5", "abc", "0x10", "1e3", "NaN", "inf", "-0", "1.",
-    ".5", "1.5.2", "1..5", "5 6", "1_000", "\"5\"", "5;", "'5", "\xd9\xa5",
-    "5-", "-", "+", ".", "1.e3", "1.5e3", "0b1", "1/2", "5\v", "infinity",
-    "null", "undefined", "5%", "~5", "=5"};
+static const char *const rubbish[] = {"", " ", "-5", "+5", "abc", "0x10", "1e3",
+    "NaN", "inf", "-0", "1.", ".5", "1.5.2", "1..5", "5 6", "1_000", "\"5\"",
+    "5;", "'5", "\xd9\xa5", "5-", "-", "+", ".", "1.e3", "1.5e3", "0b1", "1/2",
+    "5\v", "infinity", "null", "undefined", "5%", "~5", "=5"};
 
 static void
 value_of_rubbish_is_no_hint(void **state)
@@ -77,9 +76,8 @@ value_of_rubbish_is_no_hint(void **state)
 			fail_msg("%s \"%s\"",
 			    hint_format_name((enum hint_format)f), rubbish[i]);
 		}
-		assert_int_equal(
-		    hint_value((struct span){NULL, 0}, (enum hint_format)f,
-			&clk, &(int64_t){0}),
+		assert_int_equal(hint_value((struct span){NULL, 0},
+				     (enum hint_format)f, &clk, &(int64_t){0}),
 		    -1);
 	}
 }
@@ -92,7 +90,8 @@ value_with_nul_or_unit_after_it_is_no_hint(void **state)
 	(void)state;
 	for (int f = 0; f < HINT_FORMAT_COUNT; f++)
 		assert_int_equal(hint_value(SPAN("5\0"), (enum hint_format)f,
-				     &clk, &ms), -1);
+				     &clk, &ms),
+		    -1);
 	assert_int_equal(value("5s", HINT_S), NONE);
 	assert_int_equal(value("5ms", HINT_MS), NONE);
 	assert_int_equal(value("5 seconds", HINT_AUTO), NONE);
@@ -104,13 +103,12 @@ static void
 value_in_seconds_is_exact_and_rounded_up(void **state)
 {
 	static const struct sample v[] = {
-	    {"0", NONE}, {"0.0", NONE}, {"000", NONE},         /* C01 */
-	    {"2", 2000}, {"120", 120000}, {"007", 7000},       /* C02 */
-	    {"1.5", 1500}, {"0.342", 342}, {"64.57", 64570},   /* C03, C19 */
-	    {" 2 ", 2000}, {"\t2", 2000}, {"2.0", 2000},
-	    {"1.001", 1001}, {"1.0001", 1001}, {"1.0000", 1000},
-	    {"0.0000000001", 1}, {"0.9999", 1000},
-	    {"1.0000000000000000000", 1000},
+	    {"0", NONE}, {"0.0", NONE}, {"000", NONE},       /* C01 */
+	    {"2", 2000}, {"120", 120000}, {"007", 7000},     /* C02 */
+	    {"1.5", 1500}, {"0.342", 342}, {"64.57", 64570}, /* C03, C19 */
+	    {" 2 ", 2000}, {"\t2", 2000}, {"2.0", 2000}, {"1.001", 1001},
+	    {"1.0001", 1001}, {"1.0000", 1000}, {"0.0000000001", 1},
+	    {"0.9999", 1000}, {"1.0000000000000000000", 1000},
 	    {"1.0000000000000000001", 1001},
 	    {"0.00000000000000000000000000000000000000001", 1},
 	    {"1.9999999999999999999999", 2000},
@@ -121,8 +119,8 @@ value_in_seconds_is_exact_and_rounded_up(void **state)
 	    {"2305843009213693.952", FOREVER},
 	    {"2305843009213693.950", FOREVER - 1},
 	    {"18446744073709551615", FOREVER},
-	    {"18446744073709551616", FOREVER},
-	    {NINES, FOREVER}, {NINES "." NINES, FOREVER},      /* C06 */
+	    {"18446744073709551616", FOREVER}, {NINES, FOREVER},
+	    {NINES "." NINES, FOREVER}, /* C06 */
 	};
 
 	(void)state;
@@ -133,8 +131,14 @@ static void
 value_in_milliseconds_is_exact_and_rounded_up(void **state)
 {
 	static const struct sample v[] = {
-	    {"0", NONE}, {"0.000", NONE}, {"1", 1}, {"750", 750},
-	    {"0.001", 1}, {"1500", 1500}, {"1234.5", 1235}, {"1234.0", 1234},
+	    {"0", NONE},
+	    {"0.000", NONE},
+	    {"1", 1},
+	    {"750", 750},
+	    {"0.001", 1},
+	    {"1500", 1500},
+	    {"1234.5", 1235},
+	    {"1234.0", 1234},
 	    {"2305843009213693951", FOREVER},
 	    {"2305843009213693950", FOREVER - 1},
 	    {"2305843009213693950.1", FOREVER},
@@ -149,29 +153,68 @@ static void
 value_of_duration_is_the_sum_of_its_terms(void **state)
 {
 	static const struct sample v[] = {
-	    {"1s", 1000}, {"6m0s", 360000}, {"547ms", 547},    /* C20 */
-	    {"7.66s", 7660}, {"2m52.8s", 172800}, {"2m59.56s", 179560},
-	    {"120ms", 120}, {"1m12s", 72000}, {"1h30m", 5400000},
-	    {"38s", 38000}, {"34.074824224s", 34075}, {"900ms", 900},
-	    {"1h", 3600000}, {"1.5h", 5400000}, {"0.5m", 30000},
-	    {"1m1ms", 60001}, {"1ms1m", 60001}, {"5m5ms5s", 305005},
-	    {"1us", 1}, {"1000us", 1}, {"1001us", 2}, {"1ns", 1},
-	    {"1000000ns", 1}, {"1000001ns", 2},
-	    {"1.5us", 1}, {"2500\xc2\xb5s", 3}, {"2500\xce\xbcs", 3},
+	    {"1s", 1000},
+	    {"6m0s", 360000},
+	    {"547ms", 547}, /* C20 */
+	    {"7.66s", 7660},
+	    {"2m52.8s", 172800},
+	    {"2m59.56s", 179560},
+	    {"120ms", 120},
+	    {"1m12s", 72000},
+	    {"1h30m", 5400000},
+	    {"38s", 38000},
+	    {"34.074824224s", 34075},
+	    {"900ms", 900},
+	    {"1h", 3600000},
+	    {"1.5h", 5400000},
+	    {"0.5m", 30000},
+	    {"1m1ms", 60001},
+	    {"1ms1m", 60001},
+	    {"5m5ms5s", 305005},
+	    {"1us", 1},
+	    {"1000us", 1},
+	    {"1001us", 2},
+	    {"1ns", 1},
+	    {"1000000ns", 1},
+	    {"1000001ns", 2},
+	    {"1.5us", 1},
+	    {"2500\xc2\xb5s", 3},
+	    {"2500\xce\xbcs", 3},
 	    /* rounded once, not term by term */
-	    {"1.5us1.5us", 1}, {"500us500us", 1}, {"1.0005s1.0005s", 2001},
+	    {"1.5us1.5us", 1},
+	    {"500us500us", 1},
+	    {"1.0005s1.0005s", 2001},
 	    {"0.0000000000000000001s", 1},
-	    {"0s", NONE}, {"0h0m0s", NONE}, {"0.000s", NONE},
+	    {"0s", NONE},
+	    {"0h0m0s", NONE},
+	    {"0.000s", NONE},
 	    {"640511947003h", INT64_C(2305843009210800000)},
 	    {"640511947004h", FOREVER},
-	    {NINES "s", FOREVER}, {NINES "h" NINES "h" NINES "h", FOREVER},
+	    {NINES "s", FOREVER},
+	    {NINES "h" NINES "h" NINES "h", FOREVER},
 	    /* not durations */
-	    {"5", NONE}, {"0", NONE}, {"1.5", NONE}, {"1h30", NONE},
-	    {"5S", NONE}, {"5M", NONE}, {"5sec", NONE}, {"5 s", NONE},
-	    {"1m 5s", NONE}, {"-5s", NONE}, {"+5s", NONE}, {"s", NONE},
-	    {"1.s", NONE}, {".5s", NONE}, {"1d", NONE}, {"ms", NONE},
-	    {"5s5", NONE}, {"5\xc2s", NONE}, {"5\xc2\xb5", NONE},
-	    {"1hh", NONE}, {"PT5S", NONE}, {"1e3s", NONE},
+	    {"5", NONE},
+	    {"0", NONE},
+	    {"1.5", NONE},
+	    {"1h30", NONE},
+	    {"5S", NONE},
+	    {"5M", NONE},
+	    {"5sec", NONE},
+	    {"5 s", NONE},
+	    {"1m 5s", NONE},
+	    {"-5s", NONE},
+	    {"+5s", NONE},
+	    {"s", NONE},
+	    {"1.s", NONE},
+	    {".5s", NONE},
+	    {"1d", NONE},
+	    {"ms", NONE},
+	    {"5s5", NONE},
+	    {"5\xc2s", NONE},
+	    {"5\xc2\xb5", NONE},
+	    {"1hh", NONE},
+	    {"PT5S", NONE},
+	    {"1e3s", NONE},
 	};
 
 	(void)state;
@@ -181,8 +224,9 @@ value_of_duration_is_the_sum_of_its_terms(void **state)
 static void
 value_relative_is_not_measured_against_any_clock(void **state)
 {
-	static const struct hint_clock odd = {
-	    .wall_ms = 5, .date_ms = 99 * NOW_MS, .age_ms = 77000};
+	static const struct hint_clock odd = {.wall_ms = 5,
+	    .date_ms = 99 * NOW_MS,
+	    .age_ms = 77000};
 
 	(void)state;
 	assert_int_equal(value_at("2", HINT_S, &odd), 2000);
@@ -198,20 +242,23 @@ static void
 value_of_http_date_is_the_time_until_then(void **state)
 {
 	static const struct sample v[] = {
-	    {"Tue, 01 Jan 2030 00:00:10 GMT", 10000},          /* C07 */
-	    {"Tuesday, 01-Jan-30 00:00:10 GMT", 10000},        /* C11 */
+	    {"Tue, 01 Jan 2030 00:00:10 GMT", 10000},   /* C07 */
+	    {"Tuesday, 01-Jan-30 00:00:10 GMT", 10000}, /* C11 */
 	    {"Tue Jan  1 00:00:10 2030", 10000},
-	    {"Tue, 01 Jan 2030 00:00:10 UTC", 10000},          /* C12 */
+	    {"Tue, 01 Jan 2030 00:00:10 UTC", 10000}, /* C12 */
 	    {"Tue, 01 Jan 2030 00:00:10 +0000", 10000},
 	    {"Tue, 01 Jan 2030 00:00:10", 10000},
 	    {"Tue, 01 Jan 2030 00:00:00 GMT", NONE},
-	    {"Mon, 31 Dec 2029 23:59:50 GMT", NONE},           /* C08 */
+	    {"Mon, 31 Dec 2029 23:59:50 GMT", NONE}, /* C08 */
 	    {"Sun, 06 Nov 1994 08:49:37 GMT", NONE},
 	    {"Tue, 05 Feb 2030 00:00:00 GMT", 35 * DAY_MS},
 	    {"Tue, 05 Feb 2030 00:00:01 GMT", NONE},
 	    {"Fri, 31 Dec 9999 23:59:59 GMT", NONE},
 	    {"Tue, 32 Jan 2030 00:00:10 GMT", NONE},
-	    {"Tue,", NONE}, {"Tue", NONE}, {"Tue, ", NONE}, {"10", NONE},
+	    {"Tue,", NONE},
+	    {"Tue", NONE},
+	    {"Tue, ", NONE},
+	    {"10", NONE},
 	};
 
 	(void)state;
@@ -223,20 +270,32 @@ static void
 value_of_epoch_is_the_time_until_then(void **state)
 {
 	static const struct sample s[] = {
-	    {"1893456007", 7000},                              /* C16 */
-	    {"1893456007.123", 7123}, {"1893456007.0001", 7001},
-	    {"1893456000.001", 1}, {"1893456000.0000001", 1},
-	    {"1893456000", NONE}, {"1893455999.9999", NONE},
-	    {"1893455999", NONE}, {"1470173023.123", NONE},
-	    {"1896480000", 35 * DAY_MS}, {"1896480000.0001", NONE},
-	    {"1896480001", NONE}, {"1893456007000", NONE},
-	    {"7", NONE}, {NINES, NONE},
+	    {"1893456007", 7000}, /* C16 */
+	    {"1893456007.123", 7123},
+	    {"1893456007.0001", 7001},
+	    {"1893456000.001", 1},
+	    {"1893456000.0000001", 1},
+	    {"1893456000", NONE},
+	    {"1893455999.9999", NONE},
+	    {"1893455999", NONE},
+	    {"1470173023.123", NONE},
+	    {"1896480000", 35 * DAY_MS},
+	    {"1896480000.0001", NONE},
+	    {"1896480001", NONE},
+	    {"1893456007000", NONE},
+	    {"7", NONE},
+	    {NINES, NONE},
 	};
 	static const struct sample ms[] = {
-	    {"1893456007000", 7000}, {"1893456000001", 1},
-	    {"1893456000000.5", 1}, {"1893456000000", NONE},
-	    {"1893455999999", NONE}, {"1896480000000", 35 * DAY_MS},
-	    {"1896480000001", NONE}, {"1893456007", NONE}, {NINES, NONE},
+	    {"1893456007000", 7000},
+	    {"1893456000001", 1},
+	    {"1893456000000.5", 1},
+	    {"1893456000000", NONE},
+	    {"1893455999999", NONE},
+	    {"1896480000000", 35 * DAY_MS},
+	    {"1896480000001", NONE},
+	    {"1893456007", NONE},
+	    {NINES, NONE},
 	};
 
 	(void)state;
@@ -248,15 +307,17 @@ static void
 value_of_iso8601_is_the_time_until_then(void **state)
 {
 	static const struct sample v[] = {
-	    {"2030-01-01T00:00:08Z", 8000},                    /* C21 */
+	    {"2030-01-01T00:00:08Z", 8000}, /* C21 */
 	    {"2030-01-01T00:00:08.25Z", 8250},
 	    {"2030-01-01T00:00:08.0001Z", 8001},
 	    {"2030-01-01T00:00:08.000000000000000000001Z", 8001},
 	    {"2030-01-01T00:00:08.000000000000000000000Z", 8000},
 	    {"2030-01-01T00:00:07.999999Z", 8000},
-	    {"2030-01-01t00:00:08z", 8000}, {"2030-01-01 00:00:08Z", 8000},
+	    {"2030-01-01t00:00:08z", 8000},
+	    {"2030-01-01 00:00:08Z", 8000},
 	    {"2030-01-01T00:00:08", 8000},
-	    {"20300101T000008Z", 8000}, {"20300101T000008.5Z", 8500},
+	    {"20300101T000008Z", 8000},
+	    {"20300101T000008.5Z", 8500},
 	    {"2030-01-01T02:00:08+02:00", 8000},
 	    {"2030-01-01T02:00:08+0200", 8000},
 	    {"2030-01-01T02:00:08+02", 8000},
@@ -264,31 +325,51 @@ value_of_iso8601_is_the_time_until_then(void **state)
 	    {"2030-01-01T00:00:08-00:00", 8000},
 	    {"20300101T053008+0530", 8000},
 	    /* minutes only: up to the end of that minute */
-	    {"2030-01-01T00:02Z", 180000}, {"2030-01-01T00:00Z", 60000},
-	    {"2030-01-01T00:02", 180000}, {"20300101T0002Z", 180000},
-	    {"2030-01-01T01:02+01:00", 180000}, {"2029-12-31T23:59Z", NONE},
-	    {"2029-12-31T23:59:60Z", NONE}, {"2030-01-01T00:00:60Z", 60000},
+	    {"2030-01-01T00:02Z", 180000},
+	    {"2030-01-01T00:00Z", 60000},
+	    {"2030-01-01T00:02", 180000},
+	    {"20300101T0002Z", 180000},
+	    {"2030-01-01T01:02+01:00", 180000},
+	    {"2029-12-31T23:59Z", NONE},
+	    {"2029-12-31T23:59:60Z", NONE},
+	    {"2030-01-01T00:00:60Z", 60000},
 	    {"2030-02-05T00:00:00Z", 35 * DAY_MS},
 	    {"2030-02-05T00:00:00.001Z", NONE},
-	    {"2030-02-04T23:59Z", 35 * DAY_MS}, {"2030-02-05T00:00Z", NONE},
-	    {"2030-01-01T00:00:00Z", NONE}, {"2029-12-31T23:59:52Z", NONE},
+	    {"2030-02-04T23:59Z", 35 * DAY_MS},
+	    {"2030-02-05T00:00Z", NONE},
+	    {"2030-01-01T00:00:00Z", NONE},
+	    {"2029-12-31T23:59:52Z", NONE},
 	    {"9999-12-31T23:59:59Z", NONE},
 	    /* not dates, or none that say when */
-	    {"2030-01-02", NONE}, {"20300102", NONE}, {"2030-01", NONE},
-	    {"2030", NONE}, {"2030-01-01T", NONE}, {"2030-01-01T00Z", NONE},
-	    {"2030-01-01T00:00:08Z ", 8000}, {"2030-01-01T00:00:08ZZ", NONE},
-	    {"2030-01-01T00:00:08 Z", NONE}, {"2030-01-01T00:00:08.Z", NONE},
-	    {"2030-13-01T00:00:08Z", NONE}, {"2030-00-01T00:00:08Z", NONE},
-	    {"2030-01-00T00:00:08Z", NONE}, {"2030-01-32T00:00:08Z", NONE},
-	    {"2030-01-01T24:00:00Z", NONE}, {"2030-01-01T00:60:00Z", NONE},
-	    {"2030-01-01T00:00:61Z", NONE}, {"2030-1-01T00:00:08Z", NONE},
+	    {"2030-01-02", NONE},
+	    {"20300102", NONE},
+	    {"2030-01", NONE},
+	    {"2030", NONE},
+	    {"2030-01-01T", NONE},
+	    {"2030-01-01T00Z", NONE},
+	    {"2030-01-01T00:00:08Z ", 8000},
+	    {"2030-01-01T00:00:08ZZ", NONE},
+	    {"2030-01-01T00:00:08 Z", NONE},
+	    {"2030-01-01T00:00:08.Z", NONE},
+	    {"2030-13-01T00:00:08Z", NONE},
+	    {"2030-00-01T00:00:08Z", NONE},
+	    {"2030-01-00T00:00:08Z", NONE},
+	    {"2030-01-32T00:00:08Z", NONE},
+	    {"2030-01-01T24:00:00Z", NONE},
+	    {"2030-01-01T00:60:00Z", NONE},
+	    {"2030-01-01T00:00:61Z", NONE},
+	    {"2030-1-01T00:00:08Z", NONE},
 	    {"2030-01-01T00:00:08+24:00", NONE},
 	    {"2030-01-01T00:00:08+02:60", NONE},
 	    {"2030-01-01T00:00:08+02:", NONE},
-	    {"2030-01-01T00:00:08+2", NONE}, {"2030-01-01T00:00:08+", NONE},
-	    {"2030-0101T00:00:08Z", NONE}, {"203001-01T00:00:08Z", NONE},
-	    {"2030-01-01T000008Z", NONE}, {"20300101T00:00:08Z", NONE},
-	    {"02030-01-01T00:00:08Z", NONE}, {"+2030-01-01T00:00:08Z", NONE},
+	    {"2030-01-01T00:00:08+2", NONE},
+	    {"2030-01-01T00:00:08+", NONE},
+	    {"2030-0101T00:00:08Z", NONE},
+	    {"203001-01T00:00:08Z", NONE},
+	    {"2030-01-01T000008Z", NONE},
+	    {"20300101T00:00:08Z", NONE},
+	    {"02030-01-01T00:00:08Z", NONE},
+	    {"+2030-01-01T00:00:08Z", NONE},
 	    {"2030-W01-2T00:00:08Z", NONE},
 	};
 
@@ -343,7 +424,8 @@ value_absolute_is_measured_by_the_servers_clock(void **state)
 	};
 	static const struct sample v[] = {
 	    {"Tue, 01 Jan 2030 00:00:10 GMT", HINT_HTTP_DATE},
-	    {"1893456010", HINT_EPOCH}, {"1893456010000", HINT_EPOCH_MS},
+	    {"1893456010", HINT_EPOCH},
+	    {"1893456010000", HINT_EPOCH_MS},
 	    {"2030-01-01T00:00:10Z", HINT_ISO8601},
 	};
 
@@ -356,8 +438,8 @@ value_absolute_is_measured_by_the_servers_clock(void **state)
 			    cases[i].want);
 			if (cases[i].at.date_ms == 0)
 				continue;
-			assert_int_equal(
-			    value_at(v[k].text, HINT_AUTO, &cases[i].at),
+			assert_int_equal(value_at(v[k].text, HINT_AUTO,
+					     &cases[i].at),
 			    cases[i].want);
 		}
 	}
@@ -369,20 +451,30 @@ static void
 value_in_auto_is_told_by_its_shape(void **state)
 {
 	static const struct sample v[] = {
-	    {"7", 7000}, {"1.5", 1500}, {"0", NONE},           /* C18 */
+	    {"7", 7000},
+	    {"1.5", 1500},
+	    {"0", NONE}, /* C18 */
 	    {"999999999", INT64_C(999999999000)},
 	    {"999999999.9999", INT64_C(1000000000000)},
 	    {"1000000000", NONE}, /* 2001 */
-	    {"1893456007", 7000}, {"1893456007.5", 7500},
+	    {"1893456007", 7000},
+	    {"1893456007.5", 7500},
 	    {"999999999999", INT64_C(999999999999000)}, /* the year 33658 */
-	    {"1000000000000", NONE}, /* 2001 */
-	    {"1893456007000", 7000}, {"1893456006999.2", 7000},
-	    {"1896480000", 35 * DAY_MS}, {"1896480001", NONE},
-	    {"1896480000000", 35 * DAY_MS}, {"1896480000001", NONE},
+	    {"1000000000000", NONE},                    /* 2001 */
+	    {"1893456007000", 7000},
+	    {"1893456006999.2", 7000},
+	    {"1896480000", 35 * DAY_MS},
+	    {"1896480001", NONE},
+	    {"1896480000000", 35 * DAY_MS},
+	    {"1896480000001", NONE},
 	    {"4102444800", NONE}, /* 2100 */
-	    {"5s", 5000}, {"6m0s", 360000}, {"120ms", 120},
-	    {"2030-01-01T00:00:08Z", 8000}, {"20300101T000008Z", 8000},
-	    {"2026-09-11T10:00", NONE}, {"2030-01-01", NONE},
+	    {"5s", 5000},
+	    {"6m0s", 360000},
+	    {"120ms", 120},
+	    {"2030-01-01T00:00:08Z", 8000},
+	    {"20300101T000008Z", 8000},
+	    {"2026-09-11T10:00", NONE},
+	    {"2030-01-01", NONE},
 	    {"20300101", INT64_C(20300101000)},
 	    {"Tue, 01 Jan 2030 00:00:10 GMT", 10000},
 	};
@@ -417,10 +509,19 @@ static void
 value_joined_by_commas_is_the_longest_valid(void **state)
 {
 	static const struct sample v[] = {
-	    {"3, 7, 5", 7000}, {"7,3", 7000}, {"3,", 3000}, {",3", 3000},
-	    {" , ,3 ,, ", 3000}, {",", NONE}, {",,,", NONE},
-	    {"abc, 4", 4000}, {"4, abc", 4000}, {"0, 4", 4000},
-	    {"-5, 2", 2000}, {"5s, 7", 7000}, {"abc, def", NONE},
+	    {"3, 7, 5", 7000},
+	    {"7,3", 7000},
+	    {"3,", 3000},
+	    {",3", 3000},
+	    {" , ,3 ,, ", 3000},
+	    {",", NONE},
+	    {",,,", NONE},
+	    {"abc, 4", 4000},
+	    {"4, abc", 4000},
+	    {"0, 4", 4000},
+	    {"-5, 2", 2000},
+	    {"5s, 7", 7000},
+	    {"abc, def", NONE},
 	    {"Tue, 01 Jan 2030 00:00:10 GMT, 5", 10000},
 	    {"5, Tue, 01 Jan 2030 00:00:10 GMT", 10000},
 	    {"Tue, 01 Jan 2030 00:00:10 GMT, 12", 12000},
@@ -430,11 +531,12 @@ value_joined_by_commas_is_the_longest_valid(void **state)
 		30000},
 	    {"Mon, 31 Dec 2029 23:59:50 GMT, 4", 4000},
 	    {"Sunny, 4", NONE}, /* "Sunny, 4" is no date, but looks like one */
-	    {"Su, 4", 4000}, {"Sun5, 4", 4000},
+	    {"Su, 4", 4000},
+	    {"Sun5, 4", 4000},
 	    {"2030-01-01T00:00:08Z, 2030-01-01T00:00:09Z", 9000},
 	};
-	static const char *const days[] = {"Mon", "tue", "WED", "Thu",
-	    "Friday", "Saturday", "Sun"};
+	static const char *const days[] = {"Mon", "tue", "WED", "Thu", "Friday",
+	    "Saturday", "Sun"};
 	char text[64];
 
 	(void)state;
@@ -456,8 +558,9 @@ parsed(const char *text)
 	struct head_scan scan = {0};
 	const char *why = "";
 
-	assert_int_equal(head_response(text, strlen(text), &scan, &limits,
-			     &h, &why), HEAD_OK);
+	assert_int_equal(head_response(text, strlen(text), &scan, &limits, &h,
+			     &why),
+	    HEAD_OK);
 	return h;
 }
 
@@ -489,18 +592,19 @@ find_prefers_the_sources_in_order(void **state)
 	(void)state;
 	assert_found("Retry-After: 2\r\n", 2000, "retry-after");
 	assert_found("Retry-After: 1\r\nretry-after-ms: 750\r\n", 750,
-	    "retry-after-ms");                                 /* C14 */
+	    "retry-after-ms"); /* C14 */
 	assert_found("x-ms-retry-after-ms: 200\r\n", 200,
 	    "x-ms-retry-after-ms");
 	assert_found("Retry-After: 9\r\nx-ms-retry-after-ms: 200\r\n", 200,
 	    "x-ms-retry-after-ms");
 	assert_found("x-amz-retry-after: 1500\r\n", 1500,
-	    "x-amz-retry-after");                              /* C15 */
+	    "x-amz-retry-after"); /* C15 */
 	/* what is no hint leaves the word to the next */
 	assert_found("Retry-After: 3\r\nretry-after-ms: 0\r\n", 3000,
 	    "retry-after");
 	assert_found("Retry-After: 3\r\nretry-after-ms: soon\r\n"
-		     "x-amz-retry-after:\r\n", 3000, "retry-after");
+		     "x-amz-retry-after:\r\n",
+	    3000, "retry-after");
 }
 
 static void
@@ -533,11 +637,11 @@ find_in_repeated_fields_takes_the_longest(void **state)
 {
 	(void)state;
 	assert_found("Retry-After: 2\r\nRetry-After: 9\r\nX: y\r\n"
-		     "retry-after: 4, 3\r\nRetry-After: never\r\n", 9000,
-	    "retry-after");
+		     "retry-after: 4, 3\r\nRetry-After: never\r\n",
+	    9000, "retry-after");
 	assert_found("Retry-After: 2\r\n"
-		     "Retry-After: Tue, 01 Jan 2030 00:00:10 GMT\r\n", 10000,
-	    "retry-after");
+		     "Retry-After: Tue, 01 Jan 2030 00:00:10 GMT\r\n",
+	    10000, "retry-after");
 }
 
 static void
@@ -545,17 +649,18 @@ find_measures_dates_against_date_and_age(void **state)
 {
 	(void)state;
 	assert_found("Date: Tue, 01 Jan 2030 05:00:00 GMT\r\n"
-		     "Retry-After: Tue, 01 Jan 2030 05:00:10 GMT\r\n", 10000,
-	    "retry-after");                                    /* C07 */
+		     "Retry-After: Tue, 01 Jan 2030 05:00:10 GMT\r\n",
+	    10000, "retry-after"); /* C07 */
 	assert_found("Retry-After: Tue, 01 Jan 2030 05:00:10 GMT\r\nAge: 4\r\n"
-		     "Date: Tue, 01 Jan 2030 05:00:00 GMT\r\n", 6000,
-	    "retry-after");
+		     "Date: Tue, 01 Jan 2030 05:00:00 GMT\r\n",
+	    6000, "retry-after");
 	assert_found("Retry-After: 10\r\nAge: 4\r\n"
-		     "Date: Tue, 01 Jan 2030 05:00:00 GMT\r\n", 10000,
-	    "retry-after");
+		     "Date: Tue, 01 Jan 2030 05:00:00 GMT\r\n",
+	    10000, "retry-after");
 	assert_false(found(&hint_default,
 	    "Date: Tue, 01 Jan 2030 00:00:20 GMT\r\n"
-	    "Retry-After: Tue, 01 Jan 2030 00:00:10 GMT\r\n").valid);
+	    "Retry-After: Tue, 01 Jan 2030 00:00:10 GMT\r\n")
+			 .valid);
 }
 
 static void
@@ -602,10 +707,11 @@ find_follows_a_users_own_table(void **state)
 	static const struct hint_cfg none = {NULL, 0};
 
 	(void)state;
-	assert_int_equal(
-	    found(&own, "x-ratelimit-reset: 1893456007\r\n").wait_ms, 7000);
-	assert_int_equal(
-	    found(&own, "x-ratelimit-reset: 30\r\n").wait_ms, 30000);
+	assert_int_equal(found(&own, "x-ratelimit-reset: 1893456007\r\n")
+			     .wait_ms,
+	    7000);
+	assert_int_equal(found(&own, "x-ratelimit-reset: 30\r\n").wait_ms,
+	    30000);
 	assert_int_equal(found(&own, "Retry-After: 30\r\n").wait_ms, 30);
 	assert_false(found(&none, "Retry-After: 30\r\n").valid);
 }
@@ -613,10 +719,14 @@ find_follows_a_users_own_table(void **state)
 static void
 format_names_read_back(void **state)
 {
-	static const char *const names[HINT_FORMAT_COUNT] = {
-	    [HINT_AUTO] = "auto", [HINT_S] = "s", [HINT_MS] = "ms",
-	    [HINT_HTTP_DATE] = "http-date", [HINT_EPOCH] = "epoch",
-	    [HINT_EPOCH_MS] = "epoch-ms", [HINT_ISO8601] = "iso8601",
+	static const char *const names[HINT_FORMAT_COUNT] = {[HINT_AUTO] =
+								 "auto",
+	    [HINT_S] = "s",
+	    [HINT_MS] = "ms",
+	    [HINT_HTTP_DATE] = "http-date",
+	    [HINT_EPOCH] = "epoch",
+	    [HINT_EPOCH_MS] = "epoch-ms",
+	    [HINT_ISO8601] = "iso8601",
 	    [HINT_DURATION] = "duration"};
 	enum hint_format f;
 
