@@ -59,6 +59,8 @@ struct conf_service {
 	                         * `hosts` that is no wildcard, without brackets
 	                         * and port; NULL without a route */
 	uint16_t route_port;   /* 80 unless that host names one */
+	void *state;           /* opaque here: set by who publishes the conf, to
+	                        * what lives on from one conf to the next */
 };
 
 struct conf {

@@ -97,7 +97,7 @@ finish_rates(struct conf_draft *d, const struct conf_section *sec,
 	}
 	s->policy.service.has_rate = rates->n > 0;
 	if (sec->in == CONF_IN_SERVICE && burst.own && !used &&
-	    !is_bad(&rate))
+	    !is_bad(&rate) && !is_bad(&burst))
 		conf_problem(d->problems, burst.set->where,
 		    "burst (%s) has no effect: service '%s' has no rate "
 		    "without a burst of its own",
@@ -182,7 +182,7 @@ conf_check_whole(struct conf_draft *d, struct conf *c)
 
 	for (const struct conf_section *s = d->services; s; s = s->next)
 		any = any || origin_of(d, s, "rate").own;
-	if (burst.own && !any)
+	if (burst.own && !any && !is_bad(&burst))
 		conf_problem(d->problems, burst.set->where,
 		    "burst (%s) has no effect: there is no rate; add one",
 		    text_of(&burst));

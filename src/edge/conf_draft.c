@@ -263,12 +263,13 @@ conf_draft_over_where(struct conf_draft *d, const struct conf_override *o)
 	struct conf_where where = {.file = o->from};
 	struct strbuf b;
 
-	strbuf_init(&b, CONF_WHERE_MAX);
+	strbuf_init(&b, SIZE_MAX);
 	strbuf_fmt(&b, "%s %s.%s=%s", o->from, o->section, o->key, o->value);
 	const char *text =
 	    b.failed ? NULL : conf_pool_dup(&d->pool, strbuf_view(&b));
 	if (text != NULL)
 		where.file = text;
+	d->pool.failed |= b.failed;
 	strbuf_free(&b);
 	return where;
 }

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chan decides when a socket is worth another system call. It refuses to know
+ * what the bytes mean.
+ *
+ * A read that returns less than asked has emptied the socket (epoll(7): for
+ * streams that is as good as EAGAIN), unless a FIN was announced: that has no
+ * edge of its own any more, so it must be read up to the 0.
+ */
+#include "chan.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void
+chan_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct chan *c = arg;
+
+	(void)fd;
+	if (what & EV_READ)
+		c->readable = true;
+	if (what & EV_WRITE)
+		c->writable = true;
+	if (what & EV_CLOSED)
+		c->fin = c->readable = true;
+	c->ready(c);
+}
+
+int
+chan_open(struct chan *c, struct event_base *base, int fd,
+    void (*ready)(struct chan *c))
+{
+	*c = (struct chan){.fd = fd, .writable = true, .ready = ready};
+	if (event_assign(&c->ev, base, fd,
+		EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST, chan_event,
+		c) == 0 &&
+	    event_add(&c->ev, NULL) == 0)
+		return 0;
+	close(fd);
+	c->fd = -1;
+	return -1;
+}
+
+void
+chan_close(struct chan *c)
+{
+	if (c->fd < 0)
+		return;
+	event_del(&c->ev);
+	close(c->fd);
+	c->fd = -1;
+	c->readable = c->writable = false;
+}
+
+void
+chan_reset(struct chan *c)
+{
+	struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+	if (c->fd >= 0)
+		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	chan_close(c);
+}
+
+ssize_t
+chan_read(struct chan *c, void *p, size_t n)
+{
+	ssize_t got;
+
+	if (c->fd < 0)
+		return CHAN_ERROR;
+	if (!c->readable)
+		return CHAN_AGAIN;
+	do
+		got = recv(c->fd, p, n, 0);
+	while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		if (errno != EAGAIN)
+			return CHAN_ERROR;
+		c->readable = false;
+		return CHAN_AGAIN;
+	}
+	if (got > 0 && (size_t)got < n && !c->fin)
+		c->readable = false;
+	return got;
+}
+
+ssize_t
+chan_writev(struct chan *c, const struct iovec *v, int n)
+{
+	struct msghdr m = {.msg_iov = (struct iovec *)v, .msg_iovlen = (size_t)n};
+	size_t want = 0;
+	ssize_t done;
+
+	if (c->fd < 0)
+		return CHAN_ERROR;
+	if (!c->writable)
+		return 0;
+	for (int i = 0; i < n; i++)
+		want += v[i].iov_len;
+	do
+		done = sendmsg(c->fd, &m, MSG_NOSIGNAL);
+	while (done < 0 && errno == EINTR);
+	if (done < 0) {
+		if (errno != EAGAIN)
+			return CHAN_ERROR;
+		done = 0;
+	}
+	if ((size_t)done < want)
+		c->writable = false;
+	return done;
+}
+
+int
+chan_peek(struct chan *c)
+{
+	char byte;
+	ssize_t got;
+
+	if (c->fd < 0)
+		return CHAN_ERROR;
+	if (!c->readable)
+		return CHAN_AGAIN;
+	do
+		got = recv(c->fd, &byte, 1, MSG_PEEK);
+	while (got < 0 && errno == EINTR);
+	if (got >= 0)
+		return (int)got;
+	if (errno != EAGAIN)
+		return CHAN_ERROR;
+	c->readable = false;
+	return CHAN_AGAIN;
+}
+
+void
+chan_shutdown(struct chan *c)
+{
+	if (c->fd >= 0)
+		(void)shutdown(c->fd, SHUT_WR);
+}

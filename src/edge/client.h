@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client: one connection of a client, one exchange at a time; what it
+ * pipelines waits in its socket until its turn.
+ */
+#ifndef AB_CLIENT_H
+#define AB_CLIENT_H
+
+#include "chan.h"
+#include "exchange.h"
+#include "proto/chunked.h"
+
+#define CLIENT_LINGER_MS 2000 /* reading on after our last word */
+
+enum client_state {
+	CLIENT_HEAD,    /* between requests, or within a head */
+	CLIENT_BUSY,    /* an exchange is under way */
+	CLIENT_CLOSING, /* our last bytes are going out */
+	CLIENT_LINGER,  /* shut down by us; the client's bytes go nowhere */
+	CLIENT_DEAD,
+};
+
+struct client {
+	struct corpse corpse;
+	struct list link;      /* in worker.clients */
+	struct again again;
+	struct worker *worker; /* shared */
+	enum client_state state;
+	struct chan chan;
+	struct timer timer;    /* head, keep-alive, body, linger */
+	struct exchange *x;    /* BUSY */
+	uint64_t who;          /* hash of the address */
+	char *text;            /* owns; the address, for the log */
+	bool close;            /* after the answer at hand */
+	bool served;           /* at least one request was answered */
+	char *in;              /* owns; bytes not used yet */
+	size_t in_n, in_cap;
+	struct head_scan scan;
+	struct outbuf out;
+	/* The body being read. */
+	bool reading;          /* client_read_body is on the stack */
+	uint64_t body_left;
+	struct chunked chunked;
+};
+
+/* Takes over fd. Fine when it fails: fd is closed. */
+void client_new(struct worker *w, int fd, const struct sockaddr *sa,
+    socklen_t len);
+
+/* Reads the body of the exchange on: into the replay buffer, or upstream. */
+void client_read_body(struct client *c);
+/* Sends to the client. -1: the connection is lost, and so is the client. */
+AB_MUST int client_send(struct client *c, struct iovec *v, int n);
+/* Its request waits now: one that has left already is let go. */
+void client_parked(struct client *c);
+/* The exchange is over; `whole`: its answer went out complete and framed. */
+void client_done(struct client *c, bool whole);
+/* The answer can't be finished: the client sees that it was cut. */
+void client_cut(struct client *c, bool reset);
+/* Answer of our own, then client_done. */
+void client_answer(struct client *c, struct exchange *x, const struct answer *a,
+    const struct refusal *why);
+/* The process ends: the connection does too, whatever is under way. */
+void client_drop(struct client *c);
+/* Idle connections end at once, others after their answer. */
+void client_drain(struct client *c);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message decides what people are told when abided answers in a service's
+ * place. It refuses to know why it came to that: each reason has one row.
+ */
+#include "message.h"
+
+#include "proto/reply.h"
+
+struct words {
+	const char *error;  /* RFC 9209 2.3, or NULL */
+	const char *detail; /* what, and what to do */
+};
+
+static const struct words words_of[GIVE_UP_COUNT] = {
+    [GIVE_UP_DEADLINE] = {"http_response_timeout",
+	"The service did not give a final answer before the deadline. "
+	"Try again later, or raise `deadline` for this service."},
+    [GIVE_UP_SIGNATURE] = {NULL,
+	"The request carries its own expiry (a signature or timeout) and "
+	"would have been sent too late. Sign it anew and try again."},
+    [GIVE_UP_SHUT] = {NULL,
+	"The service has asked for a pause that is longer than this request "
+	"may wait. Nothing was sent. Try again after Retry-After."},
+    [GIVE_UP_QUEUE_FULL] = {NULL,
+	"Too many requests wait for this service already. Try again after "
+	"Retry-After, or raise `queue` or `max_parked`."},
+    [GIVE_UP_QUEUE_TIMEOUT] = {NULL,
+	"The request's turn did not come in time. Try again after "
+	"Retry-After, or raise `queue_timeout` or the service's rate."},
+    [GIVE_UP_CONNECT] = {"connection_refused",
+	"No connection to the service could be made. Check that it runs and "
+	"that its address and port are right."},
+    [GIVE_UP_CONNECT_TIMEOUT] = {"connection_timeout",
+	"The service did not accept a connection within `connect_timeout`."},
+    [GIVE_UP_DNS] = {"dns_error",
+	"The host name could not be resolved. Check its spelling, and the "
+	"name servers in [dns] or resolv.conf."},
+    [GIVE_UP_RESET] = {"connection_terminated",
+	"The service closed the connection before it answered. It may or may "
+	"not have acted on the request."},
+    [GIVE_UP_RESPONSE_TIMEOUT] = {"http_response_timeout",
+	"The service took the request but did not answer within "
+	"`response_timeout`. It may or may not have acted on it."},
+    [GIVE_UP_PROTOCOL] = {"http_protocol_error",
+	"What the service sent is not a valid HTTP/1.1 response."},
+    [GIVE_UP_DRAINING] = {NULL,
+	"This proxy is shutting down. Try again after Retry-After."},
+    [GIVE_UP_MEMORY] = {"proxy_internal_error",
+	"The proxy has no memory or descriptors left for this request. "
+	"Try again after Retry-After."},
+    [GIVE_UP_DENIED] = {"destination_ip_prohibited",
+	"This destination is not allowed. An operator can open it with "
+	"`allow_destinations`."},
+    [GIVE_UP_CLIENT_TIMEOUT] = {NULL,
+	"The request body did not arrive in time."},
+    [GIVE_UP_BAD_REQUEST] = {"http_request_error",
+	"The request body is not valid."},
+};
+
+static void
+message_details(struct strbuf *out, const struct exchange *x)
+{
+	const struct request *r = &x->r;
+	int64_t waited = request_waited_ms(r);
+
+	if (r->attempts <= 1 && waited == 0 && r->gave_up == GIVE_UP_NONE &&
+	    !r->dry_waited)
+		return;
+	strbuf_fmt(out, "attempts=%u waited=%lld.%llds", r->attempts,
+	    (long long)(waited / 1000), (long long)(waited % 1000 / 100));
+	if (r->dry_waited)
+		strbuf_lit(out, " dry-run=would-wait");
+	if (r->gave_up != GIVE_UP_NONE)
+		strbuf_fmt(out, " reason=%s", give_up_name(r->gave_up));
+}
+
+void
+message_proxy_status(struct strbuf *out, const struct exchange *x,
+    int received_status)
+{
+	struct strbuf details;
+
+	strbuf_init(&details, 256);
+	message_details(&details, x);
+	reply_proxy_status(out, NULL, received_status, strbuf_view(&details));
+	strbuf_free(&details);
+}
+
+static int
+message_received(const struct request *r)
+{
+	unsigned n = r->nstatuses;
+
+	if (n == 0)
+		return 0;
+	return r->statuses[n > REQUEST_STATUSES_MAX ? REQUEST_STATUSES_MAX - 1 :
+	    n - 1];
+}
+
+void
+message_answer(struct strbuf *out, const struct exchange *x,
+    const struct answer *a, const struct refusal *why, bool close)
+{
+	const struct words *words = &words_of[a->why];
+	struct strbuf details;
+	struct reply reply = {
+	    .status = a->status,
+	    .error = words->error,
+	    .reason = give_up_name(a->why),
+	    .retry_after_ms = a->retry_after_ms,
+	    .close = close,
+	};
+
+	strbuf_init(&details, 256);
+	if (why && why->detail)
+		reply.detail = span_of(why->detail);
+	else if (words->detail)
+		reply.detail = span_of(words->detail);
+	if (why && why->extra)
+		reply.extra = span_of(why->extra);
+	if (x) {
+		message_details(&details, x);
+		reply.service = span_of(x->service->name);
+		reply.received_status = message_received(&x->r);
+		reply.head_only = x->is_head;
+		reply.keep_alive_10 = x->http10 && !close;
+		reply.proxy_status_details = strbuf_view(&details);
+	}
+	reply_build(out, &reply, clock_wall_ms() / 1000);
+	strbuf_free(&details);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool: idle upstream connections of one worker, by where they lead. The one
+ * used last is taken first; the oldest goes when there are too many.
+ */
+#ifndef AB_POOL_H
+#define AB_POOL_H
+
+#include "base/list.h"
+#include "base/map.h"
+
+#define POOL_IDLE_MAX 1024 /* per worker */
+#define POOL_HOST_MAX 128  /* per worker and host:port */
+
+struct upstream;
+
+struct pool {
+	struct map hosts;  /* struct pool_host; owns them */
+	struct list idle;  /* struct upstream, oldest first */
+	unsigned n;
+};
+
+AB_MUST int pool_init(struct pool *p);
+void pool_clear(struct pool *p);      /* closes all, for good */
+void pool_clear_idle(struct pool *p); /* closes all: descriptors are short */
+/* An idle connection to there, no longer in the pool, or NULL. place: hash of
+ * host (lower case) and port. */
+struct upstream *pool_take(struct pool *p, uint64_t place, const char *host,
+    uint16_t port);
+/* 0: it is in the pool. -1: out of memory; the caller closes it. */
+AB_MUST int pool_put(struct pool *p, struct upstream *u);
+/* It died or was taken; fine when not in. */
+void pool_drop(struct pool *p, struct upstream *u);
+
+#endif

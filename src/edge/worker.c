@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker decides the order of one thread's work. It refuses to know what a
+ * connection does in its turn.
+ *
+ *   loop:  sleep until a socket, the mailbox or the next timer
+ *          callbacks (worker_enter: the clock is read once a turn)
+ *          worker_turn: orders, engine, look-agains, burials
+ */
+#include "worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "client.h"
+#include "dest.h"
+#include "listen.h"
+#include "upstream.h"
+
+#define AGAIN_MAX  256  /* looked at again in one turn */
+#define NAMES_MAX  4096 /* of the resolver's cache */
+#define DRAIN_MARGIN_MS 500 /* parked ones are answered this much before the end */
+
+void
+worker_wake(struct worker *w)
+{
+	uint64_t one = 1;
+
+	(void)!write(w->wake_fd, &one, sizeof(one));
+}
+
+void
+worker_again(struct worker *w, struct again *a, void (*fn)(struct again *a))
+{
+	a->fn = fn;
+	list_del(&a->link);
+	list_push_back(&w->again, &a->link);
+}
+
+void
+worker_bury(struct worker *w, struct corpse *c, void (*bury)(struct corpse *c))
+{
+	c->bury = bury;
+	list_push_back(&w->dead, &c->link);
+}
+
+static void
+worker_on_wake(evutil_socket_t fd, short what, void *arg)
+{
+	uint64_t n;
+
+	(void)what;
+	(void)!read(fd, &n, sizeof(n));
+	worker_enter(arg);
+}
+
+static void
+worker_on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+
+	(void)fd;
+	(void)what;
+	w->tick_ms = TIMER_NEVER;
+	worker_enter(w);
+}
+
+static bool
+worker_allowed(const struct sockaddr *sa, void *arg)
+{
+	const struct upstream *u = arg;
+
+	return u->x && (u->x->forced || dest_addr_allowed(u->x->conf, sa));
+}
+
+static struct resolver_cfg
+worker_dns(const struct conf *c)
+{
+	return (struct resolver_cfg){
+	    .servers = c->dns_servers,
+	    .timeout_ms = c->dns_timeout_ms,
+	    .cache_ttl_max_ms = c->dns_cache_ttl_max_ms,
+	    .cache_names_max = NAMES_MAX,
+	};
+}
+
+static int
+worker_events(struct worker *w)
+{
+	struct event_config *cfg = event_config_new();
+
+	if (!cfg)
+		return -1;
+	/* One thread per base: no locks. */
+	event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK);
+	event_config_set_flag(cfg, EVENT_BASE_FLAG_PRECISE_TIMER);
+	event_config_require_features(cfg, EV_FEATURE_ET |
+	    EV_FEATURE_EARLY_CLOSE);
+	w->base = event_base_new_with_config(cfg);
+	event_config_free(cfg);
+	if (!w->base)
+		return -1;
+	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (w->wake_fd < 0 ||
+	    event_assign(&w->wake_ev, w->base, w->wake_fd, EV_READ | EV_PERSIST,
+		worker_on_wake, w) < 0 ||
+	    event_add(&w->wake_ev, NULL) < 0)
+		return -1;
+	return event_assign(&w->tick_ev, w->base, -1, 0, worker_on_tick, w);
+}
+
+int
+worker_init(struct worker *w, struct proc *p, unsigned index)
+{
+	struct resolver_cfg dns = worker_dns(p->conf);
+	const char *why = "out of memory";
+
+	w->proc = p;
+	w->index = index;
+	w->wake_fd = -1;
+	w->tick_ms = TIMER_NEVER;
+	w->conf = conf_ref(p->conf);
+	list_init(&w->listeners);
+	list_init(&w->clients);
+	list_init(&w->upstreams);
+	list_init(&w->again);
+	list_init(&w->dead);
+	rng_seed(&w->rng, p->hash.k0 + index * 0x9e3779b97f4a7c15u);
+	engine_init(&w->engine, &p->shared, index, &exchange_ports, w);
+	w->engine.now_ms = clock_mono_ms();
+	w->engine.grain_ms = 1;
+	strbuf_init(&w->text, 256 * 1024);
+	w->scratch = mem_alloc(WORKER_SCRATCH);
+	w->scratch_out = mem_alloc(WORKER_SCRATCH);
+	if (!w->scratch || !w->scratch_out || pool_init(&w->pool) < 0 ||
+	    worker_events(w) < 0) {
+		log_err("worker %u: cannot be set up: %s", index, strerror(errno));
+		return -1;
+	}
+	w->resolver = resolver_new(w->base, &w->engine.timers, &w->engine.now_ms,
+	    &dns, &why);
+	if (!w->resolver) {
+		log_err("worker %u: no resolver: %s", index, why);
+		return -1;
+	}
+	w->dialer = (struct dialer){
+	    .base = w->base,
+	    .timers = &w->engine.timers,
+	    .now_ms = &w->engine.now_ms,
+	    .resolver = w->resolver,
+	    .allowed = worker_allowed,
+	};
+	return 0;
+}
+
+static void
+worker_end_dead(struct worker *w)
+{
+	struct list *it;
+
+	while ((it = list_first(&w->dead))) {
+		struct corpse *c = AB_CONTAINER(it, struct corpse, link);
+
+		list_del(it);
+		c->bury(c);
+	}
+}
+
+static void
+worker_drop_clients(struct worker *w)
+{
+	struct list *it;
+
+	while ((it = list_first(&w->clients)))
+		client_drop(AB_CONTAINER(it, struct client, link));
+	while ((it = list_first(&w->upstreams)))
+		upstream_close(AB_CONTAINER(it, struct upstream, link));
+}
+
+void
+worker_free(struct worker *w)
+{
+	listen_stop(w);
+	worker_drop_clients(w);
+	engine_turn(&w->engine);
+	worker_end_dead(w);
+	pool_clear(&w->pool);
+	if (w->resolver)
+		resolver_free(w->resolver);
+	engine_free(&w->engine);
+	if (w->wake_fd >= 0) {
+		event_del(&w->wake_ev);
+		event_del(&w->tick_ev);
+		(void)close(w->wake_fd);
+	}
+	if (w->base)
+		event_base_free(w->base);
+	mem_free(w->scratch);
+	mem_free(w->scratch_out);
+	strbuf_free(&w->text);
+	conf_unref(w->conf);
+}
+
+static void
+worker_take_conf(struct worker *w)
+{
+	struct resolver_cfg dns;
+	struct conf *old = w->conf;
+
+	pthread_mutex_lock(&w->proc->conf_lock);
+	w->conf = conf_ref(w->proc->conf);
+	pthread_mutex_unlock(&w->proc->conf_lock);
+	conf_unref(old);
+	dns = worker_dns(w->conf);
+	resolver_reconfigure(w->resolver, &dns);
+	engine_recheck(&w->engine);
+}
+
+static void
+worker_drain(struct worker *w, int64_t until_ms)
+{
+	struct list *it, *next;
+
+	w->draining = true;
+	listen_stop(w);
+	pool_clear_idle(&w->pool);
+	LIST_EACH_SAFE(it, next, &w->clients)
+		client_drain(AB_CONTAINER(it, struct client, link));
+	engine_drain(&w->engine, until_ms - DRAIN_MARGIN_MS);
+}
+
+/* What the main thread asked for. */
+static void
+worker_orders(struct worker *w)
+{
+	int64_t drain_ms = atomic_exchange(&w->want_drain_ms, 0);
+
+	if (atomic_exchange(&w->want_conf, false))
+		worker_take_conf(w);
+	if (drain_ms && !w->draining)
+		worker_drain(w, drain_ms);
+	if (atomic_load(&w->want_stop) ||
+	    (w->draining && list_empty(&w->clients)))
+		w->stop = true;
+}
+
+static void
+worker_look_again(struct worker *w)
+{
+	struct list *it;
+
+	for (int i = 0; i < AGAIN_MAX && (it = list_first(&w->again)); i++) {
+		struct again *a = AB_CONTAINER(it, struct again, link);
+
+		list_del(it);
+		a->fn(a);
+	}
+}
+
+/* Sleeps no longer than until the engine's next timer. */
+static void
+worker_arm_tick(struct worker *w)
+{
+	int64_t next = engine_next_ms(&w->engine), in;
+	struct timeval tv;
+
+	if (!list_empty(&w->again))
+		next = w->engine.now_ms;
+	if (next == w->tick_ms)
+		return;
+	w->tick_ms = next;
+	if (next == TIMER_NEVER) {
+		event_del(&w->tick_ev);
+		return;
+	}
+	in = next > w->engine.now_ms ? next - w->engine.now_ms : 0;
+	tv.tv_sec = in / 1000;
+	tv.tv_usec = in % 1000 * 1000;
+	if (event_add(&w->tick_ev, &tv) < 0)
+		w->tick_ms = TIMER_NEVER; /* the next turn tries again */
+}
+
+static void
+worker_turn(struct worker *w)
+{
+	worker_enter(w);
+	worker_orders(w);
+	engine_turn(&w->engine);
+	worker_look_again(w);
+	engine_turn(&w->engine);
+	worker_end_dead(w);
+	worker_arm_tick(w);
+	w->fresh = false;
+}
+
+void *
+worker_main(void *arg)
+{
+	struct worker *w = arg;
+
+	while (!w->stop) {
+		if (event_base_loop(w->base, EVLOOP_ONCE) < 0)
+			log_err("worker %u: event loop: %s", w->index,
+			    strerror(errno));
+		worker_turn(w);
+	}
+	atomic_store(&w->done, true);
+	return NULL;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dispatch decides who starts now and who waits, and keeps the promise that
+ * everybody who waits will be woken. It refuses to know what a request is
+ * about, and what happens to it once it is admitted.
+ *
+ *   ask -> admitted at once, or a place in line
+ *   pump (after every change): while the key lets one more go, the head of the
+ *       line is granted and posted to its engine; then the caller's own timer
+ *       is armed for when the key is worth another look
+ *   outcome -> the key learns; a longer hold refuses those who can't wait it out
+ */
+#include "dispatch.h"
+
+static int64_t
+key_now(const struct engine *e)
+{
+	return e->now_ms;
+}
+
+/* Charges the time since the last look to what held the line up. */
+static void
+key_clock(struct key *k, int64_t now_ms)
+{
+	if (now_ms <= k->held_since_ms)
+		return;
+	if (line_length(&k->line) > 0)
+		k->held_ms[k->held_by] += now_ms - k->held_since_ms;
+	k->held_since_ms = now_ms;
+}
+
+/* May one more go? False: why not, and when to look again. */
+static bool
+key_ready(const struct key *k, int64_t now_ms, enum wait_why *ret_why,
+    int64_t *ret_at_ms)
+{
+	int64_t wait;
+
+	if (!service_ready(&k->service, now_ms, ret_why, ret_at_ms))
+		return false;
+	if (k->cfg.concurrency && k->in_use >= k->cfg.concurrency) {
+		*ret_why = WAIT_TURN;
+		*ret_at_ms = TIMER_NEVER;
+		return false;
+	}
+	wait = bucket_wait_ms(&k->bucket, &k->cfg.bucket, now_ms);
+	if (wait > 0) {
+		*ret_why = WAIT_PACED;
+		*ret_at_ms = now_ms + wait;
+		return false;
+	}
+	return true;
+}
+
+static void
+key_admit(struct key *k, struct request *r, int64_t now_ms)
+{
+	service_begin(&k->service, &k->cfg.service, now_ms, &r->ticket);
+	bucket_take(&k->bucket, &k->cfg.bucket, now_ms);
+	k->in_use++;
+	r->learned = false;
+}
+
+/* The hold that is on ends after this request may wait. */
+static bool
+key_shut_for(const struct key *k, const struct request *r, int64_t now_ms)
+{
+	const struct service *s = &k->service;
+
+	if (s->state != SERVICE_SHUT || s->until_ms <= now_ms)
+		return false;
+	return s->until_ms > request_limit_ms(r) ||
+	    s->until_ms - s->jitter_ms > clock_add(now_ms, r->max_wait_ms);
+}
+
+/* Hands an admitted or refused request to its own engine. */
+static void
+key_post(struct engine *from, struct request *r)
+{
+	struct engine *to = r->engine;
+
+	r->grant = GRANT_MAIL;
+	if (to == from) {
+		list_push_back(&to->ready, &r->mail);
+		return;
+	}
+	pthread_mutex_lock(&to->mail_lock);
+	list_push_back(&to->mail, &r->mail);
+	pthread_mutex_unlock(&to->mail_lock);
+	to->ports->wake(to);
+}
+
+static void
+request_charge(struct request *r, const struct key *k)
+{
+	for (int i = 0; i < WAIT_WHY_COUNT; i++)
+		r->waited_ms[i] += k->held_ms[i] - r->held_ms[i];
+}
+
+/* Arms this engine's tick, unless somebody's is as early. */
+static void
+key_arm(struct key *k, struct engine *e, int64_t at_ms)
+{
+	struct key_tick *t = &k->ticks[e->index];
+
+	if (at_ms >= k->wake_ms)
+		return;
+	k->wake_ms = at_ms;
+	t->engine = e;
+	if (!timer_armed(&t->timer) && list_empty(&t->late))
+		key_ref(k);
+	list_del(&t->late);
+	if (timer_arm(&e->timers, &t->timer, at_ms) < 0)
+		list_push_back(&e->late, &t->late);
+}
+
+static void
+key_pump(struct key *k, struct engine *e)
+{
+	int64_t now_ms = key_now(e), at_ms = TIMER_NEVER;
+	struct line_entry *head;
+	struct request *r;
+
+	while ((head = line_head(&k->line))) {
+		if (!key_ready(k, now_ms, &k->held_by, &at_ms))
+			break;
+		r = AB_CONTAINER(head, struct request, entry);
+		line_pop(&k->line, head);
+		request_charge(r, k);
+		key_admit(k, r, now_ms);
+		key_post(e, r);
+	}
+	if (!head) {
+		k->least_deadline_ms = k->least_max_wait_ms = INT64_MAX;
+		return;
+	}
+	if (at_ms != TIMER_NEVER)
+		key_arm(k, e, at_ms);
+}
+
+void
+dispatch_tick(struct timer *t, int64_t now_ms)
+{
+	struct key_tick *tick = AB_CONTAINER(t, struct key_tick, timer);
+	struct key *k = tick->key;
+
+	pthread_mutex_lock(&k->lock);
+	if (k->wake_ms <= now_ms)
+		k->wake_ms = TIMER_NEVER;
+	key_clock(k, now_ms);
+	key_pump(k, tick->engine);
+	pthread_mutex_unlock(&k->lock);
+	if (!timer_armed(t) && list_empty(&tick->late))
+		key_put(k);
+}
+
+void
+dispatch_poke(struct key *k, struct engine *e)
+{
+	pthread_mutex_lock(&k->lock);
+	key_clock(k, key_now(e));
+	k->wake_ms = TIMER_NEVER;
+	key_pump(k, e);
+	pthread_mutex_unlock(&k->lock);
+}
+
+static enum dispatch_result
+key_enter(struct key *k, struct request *r)
+{
+	switch (line_enter(&k->line, &r->entry)) {
+	case LINE_FULL:
+		return DISPATCH_FULL;
+	case LINE_NO_MEMORY:
+		return DISPATCH_NO_MEMORY;
+	case LINE_OK:
+		break;
+	}
+	r->grant = GRANT_LINE;
+	r->refused = false;
+	memcpy(r->held_ms, k->held_ms, sizeof(r->held_ms));
+	if (request_limit_ms(r) < k->least_deadline_ms)
+		k->least_deadline_ms = request_limit_ms(r);
+	if (r->max_wait_ms < k->least_max_wait_ms)
+		k->least_max_wait_ms = r->max_wait_ms;
+	key_pump(k, r->engine);
+	if (r->grant == GRANT_LINE)
+		return DISPATCH_PARKED;
+	list_del(&r->mail); /* it was its turn at once */
+	r->grant = GRANT_HELD;
+	return DISPATCH_GO;
+}
+
+enum dispatch_result
+dispatch_ask(struct request *r)
+{
+	int64_t now_ms = key_now(r->engine), at_ms;
+	struct key *k = r->key;
+	enum dispatch_result res = DISPATCH_GO;
+	enum wait_why why;
+
+	if (AB_NEVER(r->grant != GRANT_NONE))
+		return DISPATCH_NO_MEMORY;
+	pthread_mutex_lock(&k->lock);
+	key_clock(k, now_ms);
+	if (key_shut_for(k, r, now_ms)) {
+		res = DISPATCH_SHUT;
+	} else if (line_length(&k->line) == 0 &&
+	    key_ready(k, now_ms, &why, &at_ms)) {
+		key_admit(k, r, now_ms);
+		r->grant = GRANT_HELD;
+	} else {
+		res = key_enter(k, r);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return res;
+}
+
+bool
+dispatch_is_shut(struct request *r)
+{
+	struct key *k = r->key;
+	bool shut;
+
+	pthread_mutex_lock(&k->lock);
+	shut = key_shut_for(k, r, key_now(r->engine));
+	pthread_mutex_unlock(&k->lock);
+	return shut;
+}
+
+/* Takes back an admission: its attempt never was, or is over. */
+static void
+key_give_back(struct key *k, struct request *r, bool neutral)
+{
+	if (neutral && !r->learned)
+		service_neutral(&k->service, &r->ticket, key_now(r->engine));
+	r->learned = true;
+	k->in_use--;
+	r->grant = GRANT_NONE;
+	key_pump(k, r->engine);
+}
+
+bool
+dispatch_leave(struct request *r)
+{
+	struct engine *e = r->engine;
+	struct key *k = r->key;
+	bool was = true;
+
+	pthread_mutex_lock(&k->lock);
+	key_clock(k, key_now(e));
+	if (r->grant == GRANT_LINE) {
+		request_charge(r, k);
+		line_leave(&k->line, &r->entry);
+		r->grant = GRANT_NONE;
+		key_pump(k, e);
+	} else if (r->grant == GRANT_MAIL) {
+		pthread_mutex_lock(&e->mail_lock);
+		list_del(&r->mail);
+		pthread_mutex_unlock(&e->mail_lock);
+		if (r->refused)
+			r->grant = GRANT_NONE;
+		else
+			key_give_back(k, r, true);
+	} else {
+		was = false;
+	}
+	pthread_mutex_unlock(&k->lock);
+	return was;
+}
+
+void
+dispatch_release(struct request *r, bool neutral)
+{
+	struct key *k = r->key;
+
+	if (r->grant != GRANT_HELD)
+		return;
+	pthread_mutex_lock(&k->lock);
+	key_clock(k, key_now(r->engine));
+	key_give_back(k, r, neutral);
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* A hold has grown: those who can't wait it out are told now. */
+static void
+key_sweep(struct key *k, struct engine *e)
+{
+	const struct service *s = &k->service;
+	int64_t now_ms = key_now(e);
+	struct list out, *it;
+	struct request *r;
+
+	if (s->state != SERVICE_SHUT ||
+	    (s->until_ms <= k->least_deadline_ms &&
+		s->until_ms - now_ms <= k->least_max_wait_ms))
+		return;
+	list_init(&out);
+	k->least_deadline_ms = k->least_max_wait_ms = INT64_MAX;
+	for (uint32_t i = 0; i < k->line.heap.n; i++) {
+		r = AB_CONTAINER(k->line.heap.v[i], struct request, entry.node);
+		if (key_shut_for(k, r, now_ms)) {
+			list_push_back(&out, &r->mail);
+			continue;
+		}
+		if (request_limit_ms(r) < k->least_deadline_ms)
+			k->least_deadline_ms = request_limit_ms(r);
+		if (r->max_wait_ms < k->least_max_wait_ms)
+			k->least_max_wait_ms = r->max_wait_ms;
+	}
+	while ((it = list_first(&out))) {
+		r = AB_CONTAINER(it, struct request, mail);
+		list_del(it);
+		line_leave(&k->line, &r->entry);
+		request_charge(r, k);
+		r->refused = true;
+		key_post(e, r);
+	}
+}
+
+/* The facts that a verdict needs of a request. */
+static struct verdict_request
+verdict_request_of(const struct request *r)
+{
+	return (struct verdict_request){
+	    .repeatable = r->repeatable,
+	    .replayable = !r->has_body || body_replayable(&r->body),
+	    .spill_failed = r->body.once == BODY_SPILL_FAILED,
+	    .retries = r->retries,
+	    .max_retries = r->max_retries,
+	    .resets = r->resets,
+	    .max_wait_ms = r->max_wait_ms,
+	    .deadline_ms = r->deadline_ms,
+	    .signature_bound = r->signature_bound,
+	};
+}
+
+static bool
+keeps_slot(const struct verdict *v, const struct attempt *a)
+{
+	switch (v->kind) {
+	case VERDICT_DELIVER:
+	case VERDICT_RECONNECT:
+		return true;
+	case VERDICT_GIVE_UP:
+		return a->end == ATTEMPT_ANSWER; /* which is relayed */
+	case VERDICT_RETRY:
+		break;
+	}
+	return false;
+}
+
+struct verdict
+dispatch_outcome(struct request *r, const struct attempt *a)
+{
+	struct engine *e = r->engine;
+	const struct policy *p = r->policy;
+	double u_own = e->ports->random(e), u_jitter = e->ports->random(e);
+	struct verdict_request vr = verdict_request_of(r);
+	struct key *k = r->key;
+	struct service copy;
+	struct verdict v;
+	bool held = r->grant == GRANT_HELD; /* not so in a dry run */
+
+	pthread_mutex_lock(&k->lock);
+	key_clock(k, key_now(e));
+	copy = k->service;
+	v = verdict_of(&p->verdict, &p->backoff, &k->cfg.service, &vr, a,
+	    held ? &k->service : &copy, &r->ticket, key_now(e) + e->grain_ms,
+	    u_own, u_jitter);
+	r->learned = v.kind != VERDICT_RECONNECT;
+	key_sweep(k, e);
+	if (held && !keeps_slot(&v, a))
+		key_give_back(k, r, false);
+	else
+		key_pump(k, e);
+	/* A wait that the key's hold covers is spent in line. */
+	if (v.kind == VERDICT_RETRY && k->service.state == SERVICE_SHUT &&
+	    k->service.until_ms >= v.at_ms)
+		v.at_ms = key_now(e);
+	pthread_mutex_unlock(&k->lock);
+	return v;
+}
+
+enum wait_why
+dispatch_why(struct request *r, int64_t *ret_at_ms)
+{
+	struct key *k = r->key;
+	enum wait_why why = WAIT_TURN;
+
+	*ret_at_ms = TIMER_NEVER;
+	pthread_mutex_lock(&k->lock);
+	if (key_ready(k, key_now(r->engine), &why, ret_at_ms))
+		*ret_at_ms = key_now(r->engine);
+	pthread_mutex_unlock(&k->lock);
+	return why;
+}
+
+int64_t
+dispatch_retry_after_ms(struct request *r, int *ret_shut_status)
+{
+	int64_t now_ms = key_now(r->engine), at_ms;
+	struct key *k = r->key;
+
+	*ret_shut_status = 0;
+	(void)dispatch_why(r, &at_ms);
+	pthread_mutex_lock(&k->lock);
+	if (k->service.state == SERVICE_SHUT)
+		*ret_shut_status = k->service.shut_status;
+	pthread_mutex_unlock(&k->lock);
+	if (at_ms == TIMER_NEVER || at_ms - now_ms < 1000)
+		return 1000;
+	return at_ms - now_ms;
+}

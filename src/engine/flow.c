@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow decides what happens next: one function per event, each a row of the
+ * transition table in request.h. It refuses to know sockets (ports.h), policy
+ * arithmetic (policy/verdict) and who else waits (dispatch).
+ *
+ * A request's one timer is armed from its first event to its end, so that
+ * re-arming can't fail. Ports that may call back are called last.
+ */
+#include "dispatch.h"
+#include "request.h"
+
+static int64_t
+earlier(int64_t a_ms, int64_t b_ms)
+{
+	return a_ms < b_ms ? a_ms : b_ms;
+}
+
+/* Something will wake it: an event of its own, or the key. */
+static bool
+flow_is_live(const struct request *r)
+{
+	if (r->state == REQUEST_GONE)
+		return true;
+	if (r->state == REQUEST_WAITING && r->grant == GRANT_NONE &&
+	    r->own_until_ms == 0)
+		return false;
+	return timer_armed(&r->timer);
+}
+
+/* Enters a state that ends at due_ms at the latest. */
+static void
+flow_enter(struct request *r, enum request_state to, int64_t due_ms)
+{
+	request_move(r, to);
+	if (timer_arm(&r->engine->timers, &r->timer, due_ms) < 0)
+		(void)AB_NEVER(true); /* armed since request_begin */
+	(void)AB_NEVER(!flow_is_live(r));
+}
+
+static int64_t
+flow_in(const struct request *r, int64_t ms)
+{
+	return clock_add(r->engine->now_ms, ms);
+}
+
+static void
+flow_end(struct request *r)
+{
+	if (r->grant == GRANT_HELD)
+		dispatch_release(r, true);
+	timer_stop(&r->engine->timers, &r->timer);
+	request_move(r, REQUEST_GONE);
+}
+
+static void
+flow_answer(struct request *r, int status, enum give_up why,
+    int64_t retry_after_ms)
+{
+	struct answer a = {status, why, retry_after_ms};
+
+	dispatch_release(r, true);
+	r->gave_up = why;
+	r->answered = status;
+	STATS_ADD(r->engine->stats.own_answers, 1);
+	flow_enter(r, REQUEST_ANSWERING, flow_in(r, r->policy->idle_timeout_ms));
+	r->engine->ports->answer(r, &a);
+}
+
+/* 503 and the like, with the true time to come back. */
+static void
+flow_answer_later(struct request *r, int status, enum give_up why)
+{
+	int shut_status;
+	int64_t after_ms = dispatch_retry_after_ms(r, &shut_status);
+
+	if (status == 0)
+		status = shut_status ? shut_status : 503;
+	flow_answer(r, status, why, after_ms);
+}
+
+static void
+flow_wait(struct request *r, int64_t own_until_ms, int64_t end_ms)
+{
+	r->own_until_ms = own_until_ms;
+	r->wait_began_ms = r->engine->now_ms;
+	STATS_ADD(r->engine->stats.parks, 1);
+	flow_enter(r, REQUEST_WAITING, end_ms);
+	r->engine->ports->parked(r);
+}
+
+/* A dry run is never held up; what would have been is told. */
+static enum dispatch_result
+flow_ask_dry(struct request *r)
+{
+	enum dispatch_result res = dispatch_ask(r);
+
+	if (res == DISPATCH_GO)
+		return res;
+	dispatch_leave(r);
+	r->dry_waited = true;
+	return DISPATCH_GO;
+}
+
+static void
+flow_ask(struct request *r)
+{
+	struct engine_shared *s = r->engine->shared;
+	enum dispatch_result res;
+
+	res = r->policy->dry_run ? flow_ask_dry(r) : dispatch_ask(r);
+	switch (res) {
+	case DISPATCH_GO:
+		flow_start(r);
+		return;
+	case DISPATCH_SHUT:
+		flow_refused(r);
+		return;
+	case DISPATCH_FULL:
+		flow_answer_later(r, 503, GIVE_UP_QUEUE_FULL);
+		return;
+	case DISPATCH_NO_MEMORY:
+		flow_answer(r, 503, GIVE_UP_MEMORY, 1000);
+		return;
+	case DISPATCH_PARKED:
+		break;
+	}
+	if (r->state != REQUEST_WAITING && r->attempts == 0 &&
+	    atomic_load(&s->parked) >= atomic_load(&s->max_parked)) {
+		dispatch_leave(r);
+		flow_answer_later(r, 503, GIVE_UP_QUEUE_FULL);
+		return;
+	}
+	flow_wait(r, 0, earlier(request_limit_ms(r),
+	    flow_in(r, r->policy->queue_timeout_ms)));
+}
+
+void
+flow_start(struct request *r)
+{
+	if (r->state == REQUEST_WAITING && r->own_until_ms)
+		r->own_until_ms = 0;
+	r->attempts++;
+	r->fresh = false;
+	r->answer_in_hand = false;
+	if (r->first_attempt_ms < 0)
+		r->first_attempt_ms = r->engine->now_ms;
+	STATS_ADD(r->engine->stats.attempts, 1);
+	flow_enter(r, REQUEST_CONNECTING, earlier(r->deadline_ms,
+	    flow_in(r, r->policy->connect_timeout_ms)));
+	r->engine->ports->start(r, false);
+}
+
+/* Its wait can't end in time: the key is shut for longer. */
+void
+flow_refused(struct request *r)
+{
+	int status = r->last_throttled;
+	enum give_up why = GIVE_UP_SHUT;
+
+	if (r->engine->drain_ms != TIMER_NEVER) {
+		status = 503;
+		why = GIVE_UP_DRAINING;
+	} else if (r->signature_bound) {
+		why = GIVE_UP_SIGNATURE;
+	}
+	flow_answer_later(r, status, why);
+}
+
+void
+request_begin(struct request *r)
+{
+	struct engine *e = r->engine;
+
+	if (timer_arm(&e->timers, &r->timer, r->deadline_ms) < 0) {
+		r->gave_up = GIVE_UP_MEMORY;
+		request_move(r, REQUEST_GONE);
+		e->ports->cut(r);
+		return;
+	}
+	if (!r->has_body || r->body.complete) {
+		flow_ask(r);
+		return;
+	}
+	if (!r->policy->dry_run && dispatch_is_shut(r)) {
+		flow_refused(r);
+		return;
+	}
+	/* The deadline begins when the body is in: a slow upload is not a
+	 * wait. Edge bounds the upload by idle_timeout. */
+	flow_enter(r, REQUEST_READING, TIMER_NEVER - 1);
+	e->ports->want_body(r);
+}
+
+static void
+flow_body_in(struct request *r)
+{
+	if (r->state != REQUEST_READING)
+		return;
+	if (!r->signature_bound)
+		r->deadline_ms = flow_in(r, r->deadline_ms - r->start_ms);
+	flow_ask(r);
+}
+
+void
+request_body_done(struct request *r)
+{
+	r->body.complete = true;
+	flow_body_in(r);
+}
+
+void
+request_body_over(struct request *r)
+{
+	flow_body_in(r);
+}
+
+void
+request_connected(struct request *r)
+{
+	if (AB_NEVER(r->state != REQUEST_CONNECTING))
+		return;
+	flow_enter(r, REQUEST_SENDING,
+	    flow_in(r, r->policy->idle_timeout_ms));
+}
+
+void
+request_sent(struct request *r)
+{
+	int64_t due = flow_in(r, r->policy->response_timeout_ms);
+
+	if (r->state != REQUEST_SENDING)
+		return; /* an early answer is being relayed already */
+	/* A streamed body took its own time; the answer gets its due. */
+	if (r->body.once != BODY_WHOLE && r->deadline_ms < due)
+		r->deadline_ms = due;
+	flow_enter(r, REQUEST_AWAITING, earlier(r->deadline_ms, due));
+}
+
+static void
+flow_note_status(struct request *r, int status)
+{
+	if (r->nstatuses < REQUEST_STATUSES_MAX)
+		r->statuses[r->nstatuses] = (short)status;
+	r->nstatuses++;
+}
+
+static void
+flow_deliver(struct request *r, const struct attempt *a, bool throttled,
+    enum give_up why)
+{
+	struct stats *s = &r->engine->stats;
+
+	if (throttled)
+		STATS_ADD(s->leaked, 1);
+	else if (r->last_throttled && a->status < 400)
+		STATS_ADD(s->absorbed, 1);
+	r->gave_up = why;
+	r->head_ms = r->engine->now_ms;
+	flow_enter(r, REQUEST_RELAYING, flow_in(r, r->policy->idle_timeout_ms));
+	r->engine->ports->relay(r);
+}
+
+static void
+flow_retry(struct request *r, const struct verdict *v)
+{
+	r->retries++;
+	if (v->counts_reset)
+		r->resets++;
+	r->own_until_ms = 0;
+	if (v->at_ms > r->engine->now_ms)
+		flow_wait(r, v->at_ms, earlier(v->at_ms, request_limit_ms(r)));
+	else
+		flow_ask(r);
+}
+
+void
+request_got_head(struct request *r, const struct head *h, bool reused)
+{
+	struct engine *e = r->engine;
+	struct attempt a = {
+	    .end = ATTEMPT_ANSWER,
+	    .status = h->status,
+	    .reused = reused,
+	    .sent = true,
+	};
+	struct verdict v;
+	bool throttled;
+
+	if (AB_NEVER(r->state != REQUEST_SENDING && r->state != REQUEST_AWAITING))
+		return;
+	r->answer_in_hand = true;
+	flow_note_status(r, h->status);
+	throttled = verdict_throttled(&r->policy->verdict, &a);
+	if (throttled) {
+		STATS_ADD(e->stats.throttled, 1);
+		a.hint = hint_find(&r->policy->hint, h, e->ports->wall_ms(e));
+		r->last_throttled = h->status;
+	}
+	v = dispatch_outcome(r, &a);
+	if (v.kind != VERDICT_RETRY || r->policy->dry_run) {
+		flow_deliver(r, &a, throttled, v.why);
+		return;
+	}
+	STATS_ADD(e->stats.discarded, 1);
+	r->answer_in_hand = false;
+	e->ports->discard(r);
+	flow_retry(r, &v);
+}
+
+static int
+failure_status(enum attempt_end end)
+{
+	switch (end) {
+	case ATTEMPT_CONNECT_TIMEOUT:
+	case ATTEMPT_RESPONSE_TIMEOUT:
+		return 504;
+	case ATTEMPT_NO_MEMORY:
+		return 503;
+	default:
+		return 502;
+	}
+}
+
+void
+request_failed(struct request *r, const struct attempt *a)
+{
+	struct engine *e = r->engine;
+	struct verdict v;
+
+	if (AB_NEVER(r->state < REQUEST_CONNECTING || r->state > REQUEST_AWAITING))
+		return;
+	v = dispatch_outcome(r, a);
+	switch (v.kind) {
+	case VERDICT_RECONNECT:
+		r->fresh = true;
+		STATS_ADD(e->stats.reconnects, 1);
+		flow_enter(r, REQUEST_CONNECTING, earlier(r->deadline_ms,
+		    flow_in(r, r->policy->connect_timeout_ms)));
+		e->ports->start(r, true);
+		return;
+	case VERDICT_RETRY:
+		flow_retry(r, &v);
+		return;
+	case VERDICT_DELIVER:
+	case VERDICT_GIVE_UP:
+		break;
+	}
+	flow_answer(r, failure_status(a->end), v.why,
+	    a->end == ATTEMPT_NO_MEMORY ? 1000 : -1);
+}
+
+void
+request_relayed(struct request *r)
+{
+	if (AB_NEVER(r->state != REQUEST_RELAYING))
+		return;
+	flow_end(r);
+}
+
+void
+request_cut(struct request *r)
+{
+	if (r->state == REQUEST_GONE)
+		return;
+	r->gave_up = GIVE_UP_UPSTREAM_CUT;
+	flow_end(r);
+}
+
+void
+request_tunnel(struct request *r)
+{
+	/* A tunnel holds no slot: what passes in it is nobody's business. */
+	dispatch_release(r, true);
+	r->head_ms = r->engine->now_ms;
+	flow_enter(r, REQUEST_TUNNELING, flow_in(r, r->policy->idle_timeout_ms));
+}
+
+void
+request_closed(struct request *r)
+{
+	if (r->state != REQUEST_GONE)
+		flow_end(r);
+}
+
+void
+request_answered(struct request *r)
+{
+	if (AB_NEVER(r->state != REQUEST_ANSWERING))
+		return;
+	flow_end(r);
+}
+
+void
+request_gone(struct request *r)
+{
+	struct engine *e = r->engine;
+	enum request_state was = r->state;
+
+	if (was == REQUEST_GONE)
+		return;
+	if (was == REQUEST_WAITING) {
+		if (r->own_until_ms)
+			r->waited_ms[WAIT_BACKOFF] += e->now_ms - r->wait_began_ms;
+		dispatch_leave(r);
+	}
+	if (was != REQUEST_ANSWERING && was != REQUEST_TUNNELING) {
+		r->gave_up = GIVE_UP_CLIENT_GONE;
+		STATS_ADD(e->stats.client_gone, 1);
+	}
+	flow_end(r);
+	if (was >= REQUEST_CONNECTING && was <= REQUEST_TUNNELING)
+		e->ports->abort(r);
+}
+
+void
+request_give_up(struct request *r, int status, enum give_up why)
+{
+	if (r->state == REQUEST_WAITING)
+		dispatch_leave(r);
+	if (r->state >= REQUEST_CONNECTING && r->state <= REQUEST_AWAITING)
+		r->engine->ports->abort(r);
+	flow_answer(r, status, why, -1);
+}
+
+void
+request_progress(struct request *r)
+{
+	int64_t due = flow_in(r, r->policy->idle_timeout_ms);
+
+	switch (r->state) {
+	case REQUEST_SENDING:
+		/* A stored body goes out within the deadline; one that the
+		 * client is still sending takes the client's time. */
+		if (r->body.once == BODY_WHOLE)
+			due = earlier(due, r->deadline_ms);
+		break;
+	case REQUEST_RELAYING:
+	case REQUEST_TUNNELING:
+	case REQUEST_ANSWERING:
+		break;
+	default:
+		return;
+	}
+	(void)!timer_arm(&r->engine->timers, &r->timer, due);
+}
+
+/* WAITING is over without an admission. */
+static void
+flow_wait_over(struct request *r)
+{
+	struct engine *e = r->engine;
+	int status = r->last_throttled;
+
+	if (r->own_until_ms) {
+		r->waited_ms[WAIT_BACKOFF] += e->now_ms - r->wait_began_ms;
+		if (e->now_ms >= r->own_until_ms &&
+		    e->now_ms < request_limit_ms(r)) {
+			r->own_until_ms = 0;
+			flow_ask(r);
+			return;
+		}
+	} else if (r->grant == GRANT_MAIL) {
+		/* Admitted in this very turn: that counts. */
+		flow_enter(r, REQUEST_WAITING, flow_in(r, 1));
+		return;
+	}
+	dispatch_leave(r);
+	if (e->now_ms >= e->drain_ms)
+		flow_answer_later(r, 503, GIVE_UP_DRAINING);
+	else if (e->now_ms < r->deadline_ms)
+		flow_answer_later(r, 503, GIVE_UP_QUEUE_TIMEOUT);
+	else
+		flow_answer_later(r, status ? status : 504,
+		    r->signature_bound ? GIVE_UP_SIGNATURE : GIVE_UP_DEADLINE);
+}
+
+/* An attempt has run out of time. */
+static void
+flow_attempt_over(struct request *r)
+{
+	struct engine *e = r->engine;
+	struct attempt a = {.end = ATTEMPT_RESPONSE_TIMEOUT, .sent = true};
+
+	e->ports->abort(r);
+	if (r->body.once == BODY_WHOLE && e->now_ms >= r->deadline_ms) {
+		flow_answer(r, 504, r->signature_bound ? GIVE_UP_SIGNATURE :
+		    GIVE_UP_DEADLINE, -1);
+		return;
+	}
+	if (r->state == REQUEST_CONNECTING)
+		a = (struct attempt){.end = ATTEMPT_CONNECT_TIMEOUT};
+	request_failed(r, &a);
+}
+
+void
+flow_timeout(struct request *r)
+{
+	switch (r->state) {
+	case REQUEST_READING:
+		flow_answer(r, 408, GIVE_UP_CLIENT_TIMEOUT, -1);
+		return;
+	case REQUEST_WAITING:
+		flow_wait_over(r);
+		return;
+	case REQUEST_CONNECTING:
+	case REQUEST_SENDING:
+	case REQUEST_AWAITING:
+		flow_attempt_over(r);
+		return;
+	case REQUEST_RELAYING:
+		r->gave_up = GIVE_UP_RESPONSE_TIMEOUT;
+		break;
+	case REQUEST_TUNNELING:
+	case REQUEST_ANSWERING:
+	case REQUEST_GONE:
+	case REQUEST_STATE_COUNT:
+		break;
+	}
+	flow_end(r);
+	r->engine->ports->cut(r);
+}
+
+void
+flow_drain(struct request *r)
+{
+	int64_t due = r->timer.due_ms, at_ms;
+
+	if (r->grant == GRANT_MAIL)
+		return; /* it starts in this turn */
+	if (r->own_until_ms)
+		at_ms = r->own_until_ms;
+	else
+		(void)dispatch_why(r, &at_ms);
+	if (at_ms != TIMER_NEVER && at_ms >= r->engine->drain_ms)
+		due = r->engine->now_ms;
+	(void)!timer_arm(&r->engine->timers, &r->timer,
+	    earlier(due, r->engine->drain_ms));
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request: one client request from its head to its last byte, as the engine
+ * sees it. Edge embeds it in what it knows of sockets.
+ *
+ *   READING -> WAITING -> CONNECTING -> SENDING -> AWAITING -> RELAYING -> GONE
+ *                 ^           |            |           |
+ *                 +-----------+------------+-----------+  RETRY
+ *   any -> ANSWERING -> GONE         CONNECTING, AWAITING -> TUNNELING -> GONE
+ *
+ * state = the list it is in; request_move alone changes both.
+ */
+#ifndef AB_REQUEST_H
+#define AB_REQUEST_H
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "body.h"
+#include "engine.h"
+#include "policy/policy.h"
+
+#define REQUEST_STATUSES_MAX 8 /* upstream statuses kept for the log */
+
+/* Where a request stands with its key; under the key's lock. */
+enum grant {
+	GRANT_NONE,   /* not asked */
+	GRANT_LINE,   /* in line */
+	GRANT_MAIL,   /* admitted, or refused, and on its way to its engine */
+	GRANT_HELD,   /* has a slot and a ticket */
+};
+
+struct request {
+	struct list link;  /* in engine->in[state] */
+	struct list mail;  /* in engine->mail or ->ready */
+	enum request_state state;
+	struct engine *engine;       /* shared */
+	struct key *key;             /* a reference */
+	const struct policy *policy; /* borrows until GONE */
+	struct timer timer;          /* the next thing that ends the state */
+
+	/* With the key, under its lock. */
+	struct line_entry entry;
+	enum grant grant;
+	bool refused;                /* the mail says: your wait can't end in time */
+	struct ticket ticket;
+	bool learned;                /* the ticket's outcome is known to the key */
+	int64_t held_ms[WAIT_WHY_COUNT]; /* key->held_ms when it entered */
+
+	/* What it is. */
+	uint64_t id;
+	bool connect;                /* CONNECT: a tunnel */
+	bool repeatable;
+	bool has_body;
+	bool signature_bound;
+	unsigned max_retries;
+	int64_t max_wait_ms;
+	int64_t start_ms;            /* head received */
+	int64_t deadline_ms;
+	struct body body;
+
+	/* What has happened. */
+	unsigned attempts, retries, resets;
+	bool fresh;                  /* rule 14 has been used on this attempt */
+	bool answer_in_hand;         /* a response head waits for the verdict */
+	bool dry_waited;             /* dry_run: it would have waited */
+	int64_t waited_ms[WAIT_WHY_COUNT];
+	int64_t wait_began_ms;       /* WAITING: since when */
+	int64_t own_until_ms;        /* WAITING: a back-off of its own, or 0 */
+	enum wait_why why;           /* WAITING: as last reported */
+	short statuses[REQUEST_STATUSES_MAX];
+	unsigned nstatuses;          /* answers seen, may exceed the array */
+	int last_throttled;          /* status, 0: none */
+	int64_t first_attempt_ms, head_ms; /* -1: not yet; head of the final answer */
+	enum give_up gave_up;
+	int answered;                /* own answer's status, 0: none */
+};
+
+/*
+ * A request whose head has just come in, in READING; takes over a reference to
+ * `key`. Limits come from the policy; the caller then sets connect, repeatable,
+ * has_body and may lower max_retries, max_wait_ms and deadline_ms.
+ * client: hash of whom it is for; urgency: 0..7 (RFC 9218).
+ */
+void request_init(struct request *r, struct engine *e, struct key *key,
+    const struct policy *policy, uint64_t client, uint8_t urgency);
+/* What it holds; it must be GONE, or never have begun. */
+void request_clear(struct request *r);
+
+/* Events. Each may end in a call of a port. Order: see ports.h. */
+void request_begin(struct request *r);       /* the head is in */
+void request_body_done(struct request *r);   /* body.complete is set */
+void request_body_over(struct request *r);   /* body.once is set */
+void request_connected(struct request *r);
+void request_sent(struct request *r);
+/* A final response head: any but 1xx, and 101. */
+void request_got_head(struct request *r, const struct head *h, bool reused);
+void request_failed(struct request *r, const struct attempt *a);
+void request_relayed(struct request *r);
+void request_cut(struct request *r);         /* the upstream broke off while relaying */
+void request_tunnel(struct request *r);      /* CONNECT stands, or 101 was relayed */
+void request_closed(struct request *r);      /* the tunnel is over */
+void request_answered(struct request *r);
+void request_gone(struct request *r);        /* the client left */
+/* Ends it with an answer of our own, from any state before RELAYING. */
+void request_give_up(struct request *r, int status, enum give_up why);
+/* Bytes moved: the idle time starts anew. */
+void request_progress(struct request *r);
+
+/* The latest time at which its waiting ends. */
+int64_t request_limit_ms(const struct request *r);
+/* ms waited in all, parked time included. */
+int64_t request_waited_ms(const struct request *r);
+
+/* Internal to the engine. */
+void request_move(struct request *r, enum request_state to);
+void flow_start(struct request *r);   /* admitted: begin the attempt */
+void flow_refused(struct request *r); /* in line, and the key shut too long */
+void flow_timeout(struct request *r); /* its timer fired */
+void flow_drain(struct request *r);   /* WAITING, and the engine drains now */
+
+#endif
