@@ -77,6 +77,7 @@ unrandomised() { # PROGRAM: prints the prefix to run it with
 
 check() { # BUILD
 	local dir=build/$1 start=$SECONDS prefix=() log=build/$1/check.out
+	rm -f "$dir/test-suite.log"
 	find "$dir/tests" \( -name '*.trs' -o -name '*.log' \) -delete
 	if [ "$1" = tsan ]; then
 		read -ra prefix <<<"$(unrandomised "$dir/abided")"

@@ -2,4 +2,6 @@
 #
 # tests/fuzz/fuzz_NAME.c, and its corpus in tests/fuzz/corpus/NAME/.
 
-FUZZ_TARGETS =
+FUZZ_TARGETS = \
+	tests/fuzz/fuzz_expiry \
+	tests/fuzz/fuzz_hint

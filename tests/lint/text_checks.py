@@ -9,8 +9,7 @@ FLOORS = {"base": 0, "proto": 1, "policy": 2, "engine": 3, "edge": 4}
 ORIGIN_MAY = ("base", "proto", "policy", "origin")
 
 # System headers that a floor has no business with.
-SOCKETS = ("sys/socket.h", "sys/epoll.h", "sys/un.h", "netinet/", "arpa/",
-           "netdb.h", "poll.h")
+SOCKETS = ("sys/socket.h", "sys/epoll.h", "sys/un.h", "netdb.h", "poll.h")
 LIBRARIES = ("event2/", "event.h", "ares.h", "ini.h", "openssl/", "evhtp")
 PURE = SOCKETS + LIBRARIES + ("unistd.h", "fcntl.h", "sys/time.h",
                               "sys/random.h", "pthread.h", "base/log.h",
@@ -25,8 +24,8 @@ WIDTH_MAX = 100
 LONG_FUNCTIONS = set()
 
 CODE = (".c", ".h")
-SOURCES = CODE + (".py", ".sh", ".am", ".mk", ".ac", ".m4", "/dev", "dev",
-                  ".ci/run")
+SOURCES = CODE + (".py", ".sh", ".am", ".mk", ".ac", ".m4", "dev", ".ci/run",
+                  ".lua", ".clang-format", ".clang-tidy")
 
 
 def floor_of(path):
@@ -85,11 +84,11 @@ def heap(tree):
 
 
 def size(tree):
-    """functions of at most 80 lines, files of at most 500, lines of 100"""
+    """functions of 80 lines at most, lines of 100, files of 500 in src"""
     found = []
     for path in tree.files(*CODE, under=("src/", "tests/")):
         lines = tree.lines(path)
-        if len(lines) - 1 > FILE_MAX:
+        if len(lines) - 1 > FILE_MAX and path.startswith("src/"):
             found.append("%s: %d lines" % (path, len(lines) - 1))
         for number, line in enumerate(lines, 1):
             if len(line.expandtabs(8)) > WIDTH_MAX:
@@ -133,7 +132,7 @@ def words(tree):
     """no unfinished work in the sources"""
     found = []
     pattern = re.compile(
-        r"\b(TODO|FIXME|XXX|stubs?|not implemented)\b", re.I)
+        r"\b(TODO|FIXME|XXX|stubs?)\b", re.I)
     for path in tree.files(*CODE, under=("src/",)):
         for number, line in enumerate(tree.lines(path), 1):
             m = pattern.search(line)

@@ -3,17 +3,24 @@
 UNIT_TESTS = \
 	tests/unit/test_backoff \
 	tests/unit/test_bucket \
+	tests/unit/test_conf_bad \
+	tests/unit/test_expiry \
 	tests/unit/test_hash \
 	tests/unit/test_heap \
 	tests/unit/test_hint \
 	tests/unit/test_histogram \
+	tests/unit/test_instant \
+	tests/unit/test_line \
 	tests/unit/test_log \
 	tests/unit/test_map \
 	tests/unit/test_mem \
 	tests/unit/test_rng \
+	tests/unit/test_rules \
 	tests/unit/test_service \
 	tests/unit/test_service_any \
 	tests/unit/test_service_slow \
 	tests/unit/test_span \
 	tests/unit/test_strbuf \
-	tests/unit/test_timer
+	tests/unit/test_timer \
+	tests/unit/test_verdict \
+	tests/unit/test_verdict_failure
