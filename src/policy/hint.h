@@ -51,9 +51,12 @@ struct hint_clock hint_clock_of(const struct head *h, int64_t wall_ms);
 /*
  * One value in one format. Whole-value match only ("2026-09-11T10:00" is never
  * 2026 seconds). Comma-joined values: the longest valid one. Zero, negative,
- * past, unreadable: no hint (-1). Absolute times more than a day past or 35
- * days ahead of the clock: no hint. Returns 0 and *ret_ms > 0 (rounded up,
- * saturating at INT64_MAX / 4).
+ * past, unreadable: no hint (-1). Absolute times more than 35 days ahead of the
+ * clock: no hint; but a number in HINT_AUTO that would be a date more than a
+ * century ahead is one of seconds (RFC 9110 10.2.3 knows no largest delay), and
+ * as such a valid hint. A date without a time of day is none. Age counts only
+ * together with Date. Returns 0 and *ret_ms > 0 (exact, rounded up, saturating
+ * at INT64_MAX / 4).
  */
 AB_MUST int hint_value(struct span value, enum hint_format f,
     const struct hint_clock *clk, int64_t *ret_ms);

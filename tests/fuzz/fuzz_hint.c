@@ -42,11 +42,12 @@ static void
 check_dressed(struct span value, enum hint_format f,
     const struct hint_clock *clk)
 {
+	static const char after[] = {'\t', ' ', ','};
 	char text[VALUE_MAX + 8] = "0, \t";
 	int64_t ms = read_value(value, f, clk);
 
 	memcpy(text + 4, value.p, value.n);
-	memcpy(text + 4 + value.n, "\t ,", 3);
+	memcpy(text + 4 + value.n, after, sizeof(after));
 	CHECK(read_value((struct span){text, value.n + 7}, f, clk) == ms);
 }
 
