@@ -51,8 +51,8 @@ conf_ref(struct conf *c)
 void
 conf_unref(struct conf *c)
 {
-	if (c != NULL && atomic_fetch_sub_explicit(
-			     &c->refs, 1, memory_order_acq_rel) == 1)
+	if (c != NULL &&
+	    atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1)
 		conf_free(c);
 }
 
@@ -62,7 +62,7 @@ static bool
 is_include(const struct conf_override *o)
 {
 	return strcmp(o->section, "proxy") == 0 &&
-	       strcmp(o->key, "include") == 0;
+	    strcmp(o->key, "include") == 0;
 }
 
 /* Files that overrides ask for are read as if the main file did. */
@@ -171,8 +171,8 @@ conf_restart_changes(const struct conf *old, const struct conf *now,
 			continue;
 		if (n++ > 0)
 			strbuf_lit(ret, ", ");
-		strbuf_span(ret, span_of(opt->in == CONF_IN_DNS ? "dns."
-								: "proxy."));
+		strbuf_span(ret,
+		    span_of(opt->in == CONF_IN_DNS ? "dns." : "proxy."));
 		strbuf_span(ret, span_of(opt->key));
 	}
 	return n;

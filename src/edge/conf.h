@@ -51,7 +51,7 @@ struct conf_places {
 struct conf_service {
 	const char *name;      /* "" for [defaults] */
 	struct policy policy;  /* its spans point into the pool */
-	uint32_t burst;        /* of rates without their own; already in policy */
+	uint32_t burst;        /* of rates without their own; policy has it */
 	const char **hosts;    /* patterns as written */
 	size_t nhosts;
 	const char *route;     /* "/prefix/" or NULL */
@@ -88,15 +88,15 @@ struct conf {
 	const char *spill_dir;        /* where unlinked spill files are made */
 
 	/* [dns] */
-	const char *dns_servers;      /* "": the system's; else ADDRESS[:PORT] with
-	                               * v6 in brackets, joined by ',' (c-ares) */
+	const char *dns_servers;      /* "": the system's; else a comma list of
+	                               * ADDRESS:PORT, [v6]:PORT (for c-ares) */
 	int64_t dns_timeout_ms;
 	int64_t dns_cache_ttl_max_ms;
 
 	struct conf_service defaults;   /* for hosts that no service names */
 	struct conf_service **services; /* in the order of the file */
 	size_t nservices;
-	struct rules rules;             /* host and route -> struct conf_service * */
+	struct rules rules;             /* host, route -> struct conf_service * */
 
 	const char *const *texts;       /* per row of the table: the value of a
 	                                 * [proxy] or [dns] option in one line;
@@ -169,7 +169,7 @@ const struct conf_service *conf_service_of(const struct conf *c,
 const struct conf_service *conf_service_named(const struct conf *c,
     struct span name);
 
-/* The address of an AF_INET (mapped) or AF_INET6 socket address; false: other. */
+/* Of an AF_INET (mapped) or AF_INET6 socket address; false: another one. */
 bool conf_in6_of(const struct sockaddr *sa, struct in6_addr *ret);
 bool conf_client_allowed(const struct conf *c, const struct in6_addr *a);
 bool conf_connect_port_allowed(const struct conf *c, uint16_t port);

@@ -101,8 +101,8 @@ set_item(struct build *b, struct conf_setting *set, struct span item, size_t n)
 	const struct conf_option *opt = b->to.opt;
 
 	if (stands_alone(opt, item) && n > 1) {
-		(void)conf_set_told(
-		    &b->to, "nothing may stand beside this word");
+		(void)conf_set_told(&b->to,
+		    "nothing may stand beside this word");
 		report(b, set, item, CONF_SET_TOLD);
 	} else if (!opt->none || !span_eq(item, SPAN("none"))) {
 		set_one(b, set, item);
@@ -159,8 +159,8 @@ static void
 apply_built_in(struct build *b, enum conf_in in)
 {
 	for (size_t i = 0; i < conf_noptions; i++) {
-		struct conf_setting set = {
-		    .where = {.file = "built-in"}, .value = conf_options[i].def};
+		struct conf_setting set = {.where = {.file = "built-in"},
+		    .value = conf_options[i].def};
 
 		if ((conf_options[i].in & in) && set.value != NULL)
 			set_option(b, &conf_options[i], &set);
@@ -192,10 +192,9 @@ flat_text(struct build *b, const struct conf_setting *set)
 			strbuf_span(&text, item);
 		}
 	}
-	const char *flat =
-	    text.failed
-		? NULL
-		: conf_pool_dup(&b->to.conf->pool, strbuf_view(&text));
+	const char *flat = text.failed
+	    ? NULL
+	    : conf_pool_dup(&b->to.conf->pool, strbuf_view(&text));
 	if (flat == NULL)
 		no_memory(b);
 	strbuf_free(&text);
@@ -205,8 +204,8 @@ flat_text(struct build *b, const struct conf_setting *set)
 static void
 keep_texts(struct build *b)
 {
-	const char **texts = conf_pool_zalloc(
-	    &b->to.conf->pool, conf_noptions * sizeof(*texts));
+	const char **texts =
+	    conf_pool_zalloc(&b->to.conf->pool, conf_noptions * sizeof(*texts));
 
 	b->to.conf->texts = texts;
 	for (size_t i = 0; texts != NULL && i < conf_noptions; i++) {
@@ -242,8 +241,8 @@ build_service(struct build *b, struct conf_section *sec)
 {
 	struct conf *c = b->to.conf;
 	struct conf_service *s = conf_pool_zalloc(&c->pool, sizeof(*s));
-	struct conf_service **v = conf_pool_grow(
-	    &c->pool, c->services, c->nservices, sizeof(*v));
+	struct conf_service **v =
+	    conf_pool_grow(&c->pool, c->services, c->nservices, sizeof(*v));
 
 	if (s == NULL || v == NULL)
 		return;

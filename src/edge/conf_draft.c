@@ -98,8 +98,8 @@ static void
 no_such_section(struct conf_draft *d, struct span header,
     struct conf_where where)
 {
-	static const char *const names[] = {
-	    "proxy", "dns", "defaults", "service NAME"};
+	static const char *const names[] = {"proxy", "dns", "defaults",
+	    "service NAME"};
 	struct span rest = header, word;
 	const char *near = NULL;
 	unsigned best = 3;
@@ -149,8 +149,8 @@ want_service(struct conf_draft *d, struct span header, struct conf_where where,
 	if (service_name(header, ret_name, &flaw))
 		return true;
 	if (flaw != NULL)
-		conf_problem(d->problems, where, "[%.*s]: %s",
-		    SPAN_ARG(header), flaw);
+		conf_problem(d->problems, where, "[%.*s]: %s", SPAN_ARG(header),
+		    flaw);
 	else
 		no_such_section(d, header, where);
 	return false;
@@ -248,7 +248,8 @@ conf_draft_add(struct conf_draft *d, struct conf_section *s, struct span key,
 		else
 			conf_problem(d->problems, where,
 			    "'%s' is given twice, first at %s; take one out",
-			    opt->key, conf_where_text(slot->first->where, text));
+			    opt->key,
+			    conf_where_text(slot->first->where, text));
 		return NULL;
 	}
 	append(d, slot, value, where);
@@ -290,14 +291,15 @@ conf_draft_override(struct conf_draft *d, const struct conf_override *o)
 	if (s == NULL)
 		return;
 
-	const struct conf_option *opt = conf_option_find(s->in, span_of(o->key));
+	const struct conf_option *opt =
+	    conf_option_find(s->in, span_of(o->key));
 	if (opt == NULL) {
 		no_such_key(d, s, span_of(o->key), where);
 		return;
 	}
 	struct conf_slot *slot = &s->slots[conf_option_index(opt)];
 	bool adds_up = opt->list && slot->over_from != NULL &&
-		       strcmp(slot->over_from, o->from) == 0;
+	    strcmp(slot->over_from, o->from) == 0;
 	if (!adds_up)
 		*slot = (struct conf_slot){.over_from = o->from};
 	append(d, slot, span_of(o->value), where);

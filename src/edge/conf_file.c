@@ -24,8 +24,8 @@
 
 struct reader {
 	struct conf_draft *draft;
-	struct conf_where where; /* the line at hand */
-	struct span rest;        /* of the text */
+	struct conf_where where;      /* the line at hand */
+	struct span rest;             /* of the text */
 	struct conf_section *section; /* NULL: none yet, or a bad one */
 	bool any_section;
 	bool below_key;
@@ -35,7 +35,7 @@ struct reader {
 	const struct reader *up; /* the file that it stands in, or NULL */
 	unsigned depth;
 	dev_t dev;
-	ino_t ino;               /* 0: no file */
+	ino_t ino; /* 0: no file */
 };
 
 static void read_text(struct reader *r, struct span text);
@@ -84,8 +84,9 @@ screen_line(struct reader *r, struct span whole)
 		return line.text;
 	case CONF_LINE_SETTING:
 		if (!r->any_section)
-			problem(r, "a setting stands before the first "
-				   "[section]");
+			problem(r,
+			    "a setting stands before the first "
+			    "[section]");
 		r->below_key = true;
 		r->skipping = r->section == NULL;
 		break;
@@ -205,9 +206,8 @@ cannot(const struct reader *r, const char *what)
 	char from[CONF_WHERE_MAX];
 
 	if (r->from.file != NULL)
-		conf_problem(r->draft->problems, file,
-		    "%s (included at %s)", what,
-		    conf_where_text(r->from, from));
+		conf_problem(r->draft->problems, file, "%s (included at %s)",
+		    what, conf_where_text(r->from, from));
 	else
 		conf_problem(r->draft->problems, file, "%s", what);
 }
@@ -237,9 +237,10 @@ read_open(struct reader *r, int fd)
 	r->dev = st.st_dev;
 	r->ino = st.st_ino;
 	if (find_loop(r) != NULL || r->depth > CONF_DEPTH_MAX) {
-		cannot(r, find_loop(r) ? "the file includes itself"
-				       : "more than 8 files include one "
-					 "another");
+		cannot(r,
+		    find_loop(r) ? "the file includes itself"
+				 : "more than 8 files include one "
+				   "another");
 		return;
 	}
 	int error = slurp(fd, &text, &n);
@@ -371,7 +372,8 @@ beside(struct conf_draft *d, const char *base, struct span item)
 	else
 		slash++;
 	for (; base < slash; base++) {
-		if (is_pattern(item) && (is_pattern_char(*base) || *base == '\\'))
+		if (is_pattern(item) &&
+		    (is_pattern_char(*base) || *base == '\\'))
 			strbuf_char(&b, '\\');
 		strbuf_char(&b, *base);
 	}

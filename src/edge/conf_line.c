@@ -43,7 +43,8 @@ section_line(struct conf_line line)
 	if (!span_cut(&rest, ']', &line.name) || rest.p == NULL)
 		return bad("the ']' is missing");
 	if (span_trim(rest).n > 0)
-		return bad("text follows the ']'; a comment begins with \" ;\"");
+		return bad(
+		    "text follows the ']'; a comment begins with \" ;\"");
 	if (line.name.n > CONF_NAME_MAX)
 		return bad("the name of the section is longer than 49 bytes; "
 			   "shorten it");
@@ -80,12 +81,12 @@ looks_unindented(struct span text)
 
 	if (text.p[0] == '[')
 		return text.p[text.n - 1] == ']' &&
-		       !memchr(text.p, ':', text.n);
+		    !memchr(text.p, ':', text.n);
 	if (!span_cut(&rest, '=', &name) || rest.p == NULL)
 		return false;
 	name = span_trim(name);
 	while (n < name.n &&
-	       ((name.p[n] >= 'a' && name.p[n] <= 'z') || name.p[n] == '_'))
+	    ((name.p[n] >= 'a' && name.p[n] <= 'z') || name.p[n] == '_'))
 		n++;
 	return n > 0 && n == name.n;
 }
@@ -107,8 +108,8 @@ conf_line_of(struct span whole, bool below_key)
 	if (find_after_blank(text, '#') < find_after_blank(text, ';'))
 		return bad("a comment behind a value begins with \" ;\", '#' "
 			   "only begins a line");
-	line.text = span_trim(
-	    (struct span){text.p, find_after_blank(text, ';')});
+	line.text =
+	    span_trim((struct span){text.p, find_after_blank(text, ';')});
 	if (!is_blank(whole.p[0]))
 		return text.p[0] == '[' ? section_line(line)
 					: setting_line(line);

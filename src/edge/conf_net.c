@@ -14,8 +14,8 @@
 
 #include "edge/conf_value.h"
 
-static const unsigned char mapped_prefix[12] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+static const unsigned char mapped_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0xff, 0xff};
 
 static void
 map_v4(const void *v4, struct in6_addr *ret)
@@ -34,7 +34,7 @@ conf_net_has(const struct conf_net *net, const struct in6_addr *a)
 	if (bits == 0)
 		return true;
 	return ((net->addr.s6_addr[bytes] ^ a->s6_addr[bytes]) >> (8 - bits)) ==
-	       0;
+	    0;
 }
 
 bool
@@ -217,8 +217,8 @@ split_endpoint(struct span s, struct span *ret_host, struct span *ret_port,
 		}
 		*ret_host = (struct span){s.p + 1, (size_t)(end - s.p - 1)};
 		if (end + 1 < s.p + s.n)
-			*ret_port = (struct span){
-			    end + 2, (size_t)(s.p + s.n - end - 2)};
+			*ret_port = (struct span){end + 2,
+			    (size_t)(s.p + s.n - end - 2)};
 		if (!memchr(ret_host->p, ':', ret_host->n)) {
 			*ret_why = "brackets enclose an IPv6 address";
 			return -1;
@@ -230,8 +230,8 @@ split_endpoint(struct span s, struct span *ret_host, struct span *ret_port,
 	/* A second colon makes it a bare IPv6 address. */
 	if (colon != NULL && memrchr(s.p, ':', s.n) == colon) {
 		ret_host->n = (size_t)(colon - s.p);
-		*ret_port = (struct span){
-		    colon + 1, (size_t)(s.p + s.n - colon - 1)};
+		*ret_port =
+		    (struct span){colon + 1, (size_t)(s.p + s.n - colon - 1)};
 	}
 	return 0;
 }
@@ -261,9 +261,9 @@ value_endpoint(struct span s, int default_port, int min_port,
 	if (value_address(host, &addr, ret_why) != 0)
 		return -1;
 	number = (uint64_t)(default_port < 0 ? 0 : default_port);
-	if (port.p != NULL && (span_u64(port, &number) != 0 ||
-				  number < (unsigned)min_port ||
-				  number > 65535)) {
+	if (port.p != NULL &&
+	    (span_u64(port, &number) != 0 || number < (unsigned)min_port ||
+		number > 65535)) {
 		*ret_why = min_port ? "a port is a number from 1 to 65535"
 				    : "a port is a number from 0 to 65535";
 		return -1;

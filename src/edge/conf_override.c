@@ -22,10 +22,8 @@ split(struct span text, struct span *ret_section, struct span *ret_key,
 	const char *dot = memrchr(text.p, '.', (size_t)(eq - text.p));
 	if (dot == NULL)
 		return "there is no '.' before the '='; give SECTION.KEY=VALUE";
-	*ret_section =
-	    span_trim((struct span){text.p, (size_t)(dot - text.p)});
-	*ret_key =
-	    span_trim((struct span){dot + 1, (size_t)(eq - dot - 1)});
+	*ret_section = span_trim((struct span){text.p, (size_t)(dot - text.p)});
+	*ret_key = span_trim((struct span){dot + 1, (size_t)(eq - dot - 1)});
 	*ret_value = span_trim(
 	    (struct span){eq + 1, (size_t)(text.p + text.n - eq - 1)});
 	if (ret_section->n == 0)
@@ -79,8 +77,7 @@ static int
 add(struct conf_overrides *o, struct span text, const char *from,
     struct conf_problems *problems)
 {
-	struct conf_override *v =
-	    mem_realloc(o->v, (o->n + 1) * sizeof(*o->v));
+	struct conf_override *v = mem_realloc(o->v, (o->n + 1) * sizeof(*o->v));
 	const char *why = NO_MEMORY;
 
 	if (v != NULL)

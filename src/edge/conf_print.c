@@ -39,7 +39,7 @@ static bool
 shown_in(const struct conf_option *opt, enum conf_in in)
 {
 	return (opt->in & in) &&
-	       (in != CONF_IN_SERVICE || opt->in == CONF_IN_SERVICE);
+	    (in != CONF_IN_SERVICE || opt->in == CONF_IN_SERVICE);
 }
 
 /* A comment, broken between words. */
@@ -57,8 +57,7 @@ print_comment(FILE *to, struct span text)
 		if (column == 0)
 			column = (size_t)fprintf(to, "# %.*s", SPAN_ARG(word));
 		else
-			column +=
-			    (size_t)fprintf(to, " %.*s", SPAN_ARG(word));
+			column += (size_t)fprintf(to, " %.*s", SPAN_ARG(word));
 	}
 	(void)fputc('\n', to);
 }
@@ -94,15 +93,17 @@ print_option(FILE *to, const struct conf_option *opt)
 void
 conf_print_example(FILE *to)
 {
-	print_comment(to, SPAN("abided.conf: every option there is. What is "
-			       "commented out below is the built-in default, "
-			       "or an example where there is none."));
+	print_comment(to,
+	    SPAN("abided.conf: every option there is. What is "
+		 "commented out below is the built-in default, "
+		 "or an example where there is none."));
 	(void)fputs("#\n", to);
-	print_comment(to, SPAN("A line that is indented continues the one "
-			       "above. Comments begin with ';' or '#' at the "
-			       "start of a line, or with \" ;\" behind a value. "
-			       "A key may be repeated where it takes a list. "
-			       "Check with: abided -t -c FILE"));
+	print_comment(to,
+	    SPAN("A line that is indented continues the one "
+		 "above. Comments begin with ';' or '#' at the "
+		 "start of a line, or with \" ;\" behind a value. "
+		 "A key may be repeated where it takes a list. "
+		 "Check with: abided -t -c FILE"));
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		(void)fputc('\n', to);
 		print_comment(to, span_of(sections[i].about));

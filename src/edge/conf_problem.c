@@ -20,8 +20,8 @@ const char *
 conf_where_text(struct conf_where w, char buf[CONF_WHERE_MAX])
 {
 	if (w.line > 0)
-		(void)snprintf(
-		    buf, CONF_WHERE_MAX, "%s:%u", w.file ? w.file : "", w.line);
+		(void)snprintf(buf, CONF_WHERE_MAX, "%s:%u",
+		    w.file ? w.file : "", w.line);
 	else
 		(void)snprintf(buf, CONF_WHERE_MAX, "%s", w.file ? w.file : "");
 	return buf;

@@ -22,7 +22,7 @@ struct conf_setter {
 
 enum conf_set_result {
 	CONF_SET_OK,
-	CONF_SET_BAD,       /* `why`, and what the option takes is added to it */
+	CONF_SET_BAD,       /* `why`; what the option takes is added to it */
 	CONF_SET_TOLD,      /* `why` says it all */
 	CONF_SET_NO_MEMORY,
 };

@@ -10,7 +10,7 @@
 #include "edge/conf_value.h"
 
 #define HINT_SOURCES_MAX 32
-#define PATH_DEPTH_MAX   16
+#define PATH_DEPTH_MAX 16
 
 static int
 add_status(struct conf_setter *to, struct verdict_statuses *s, struct span item)
@@ -130,8 +130,8 @@ rules_said(struct conf_setter *to, enum rules_result result,
 		break;
 	}
 	if (other == to->service)
-		return conf_set_told(
-		    to, "listed twice in this service; take one out");
+		return conf_set_told(to,
+		    "listed twice in this service; take one out");
 	return conf_set_told(to,
 	    "service '%s' has it already; one of '%s' and '%s' must let it go",
 	    other->name, other->name, to->service->name);
@@ -149,14 +149,14 @@ conf_set_hosts(struct conf_setter *to, struct span item)
 		return CONF_SET_OK;
 	}
 	if (!to->aside) {
-		enum rules_result said = rules_add_host(
-		    &to->conf->rules, item, s, &other, &to->why);
+		enum rules_result said =
+		    rules_add_host(&to->conf->rules, item, s, &other, &to->why);
 		int rc = rules_said(to, said, other);
 		if (rc != CONF_SET_OK)
 			return rc;
 	}
-	const char **v = conf_pool_grow(
-	    &to->conf->pool, s->hosts, s->nhosts, sizeof(*s->hosts));
+	const char **v = conf_pool_grow(&to->conf->pool, s->hosts, s->nhosts,
+	    sizeof(*s->hosts));
 	if (v == NULL)
 		return CONF_SET_NO_MEMORY;
 	s->hosts = v;
@@ -172,8 +172,8 @@ conf_set_route(struct conf_setter *to, struct span item)
 	void *other = NULL;
 
 	if (!to->aside) {
-		enum rules_result said = rules_add_route(
-		    &to->conf->rules, item, to->service, &other, &to->why);
+		enum rules_result said = rules_add_route(&to->conf->rules, item,
+		    to->service, &other, &to->why);
 		int rc = rules_said(to, said, other);
 		if (rc != CONF_SET_OK)
 			return rc;
@@ -207,8 +207,8 @@ key_part(struct conf_setter *to, struct span item, struct policy_key_part *ret)
 	if (ret->kind == POLICY_KEY_PATH) {
 		if (span_u64(arg, &depth) != 0 || depth < 1 ||
 		    depth > PATH_DEPTH_MAX)
-			return conf_set_bad(
-			    to, "the depth is no number from 1 to 16");
+			return conf_set_bad(to,
+			    "the depth is no number from 1 to 16");
 		ret->depth = (unsigned)depth;
 		return CONF_SET_OK;
 	}

@@ -22,8 +22,8 @@ static void
 fill_tcp(struct conf_listen *l, const struct in6_addr *a, uint16_t port)
 {
 	if (IN6_IS_ADDR_V4MAPPED(a)) {
-		struct sockaddr_in in = {
-		    .sin_family = AF_INET, .sin_port = htons(port)};
+		struct sockaddr_in in = {.sin_family = AF_INET,
+		    .sin_port = htons(port)};
 
 		memcpy(&in.sin_addr, a->s6_addr + 12, 4);
 		memcpy(&l->addr, &in, sizeof(in));
@@ -46,7 +46,8 @@ fill_unix(struct conf_setter *to, struct conf_listen *l, struct span path)
 	if (path.n == 0 || path.p[0] != '/')
 		return conf_set_bad(to, "a socket's path begins with /");
 	if (path.n > CONF_UNIX_PATH_MAX)
-		return conf_set_bad(to, "a socket's path has 107 bytes at most");
+		return conf_set_bad(to,
+		    "a socket's path has 107 bytes at most");
 	memcpy(un.sun_path, path.p, path.n);
 	memcpy(&l->addr, &un, sizeof(un));
 	l->addr_len = sizeof(un);
@@ -79,8 +80,7 @@ conf_set_listen(struct conf_setter *to, struct span item)
 		return CONF_SET_OK;
 	}
 	if (span_starts(item, SPAN("unix:"))) {
-		rc = fill_unix(
-		    to, &l, (struct span){item.p + 5, item.n - 5});
+		rc = fill_unix(to, &l, (struct span){item.p + 5, item.n - 5});
 		if (rc != CONF_SET_OK)
 			return rc;
 	} else if (value_endpoint(item, -1, 0, &addr, &port, &to->why) != 0) {
@@ -97,8 +97,8 @@ conf_set_listen(struct conf_setter *to, struct span item)
 	rc = conf_set_text(to, item, &l.text);
 	if (rc != CONF_SET_OK)
 		return rc;
-	struct conf_listen *v = conf_pool_grow(
-	    &c->pool, c->listen, c->nlisten, sizeof(*c->listen));
+	struct conf_listen *v =
+	    conf_pool_grow(&c->pool, c->listen, c->nlisten, sizeof(*c->listen));
 	if (v == NULL)
 		return CONF_SET_NO_MEMORY;
 	v[c->nlisten++] = l;
@@ -112,8 +112,8 @@ static int
 add_net(struct conf_setter *to, struct conf_nets *nets,
     const struct conf_net *net)
 {
-	struct conf_net *v = conf_pool_grow(
-	    &to->conf->pool, nets->v, nets->n, sizeof(*nets->v));
+	struct conf_net *v =
+	    conf_pool_grow(&to->conf->pool, nets->v, nets->n, sizeof(*nets->v));
 
 	if (v == NULL)
 		return CONF_SET_NO_MEMORY;
@@ -150,13 +150,15 @@ static const struct {
 } classes[] = {
     {"loopback", "127.0.0.0/8 ::1 0.0.0.0 ::"},
     {"link-local", "169.254.0.0/16 fe80::/10"},
-    {"metadata", "169.254.169.254 169.254.170.2 169.254.170.23 "
-		 "fd00:ec2::254 fd00:ec2::23 fd20:ce::254 100.100.100.200 "
-		 "168.63.129.16 192.0.0.192"},
+    {"metadata",
+	"169.254.169.254 169.254.170.2 169.254.170.23 "
+	"fd00:ec2::254 fd00:ec2::23 fd20:ce::254 100.100.100.200 "
+	"168.63.129.16 192.0.0.192"},
     {"multicast", "224.0.0.0/4 ff00::/8"},
-    {"reserved", "0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 "
-		 "198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 "
-		 "::/96 100::/64 2001:db8::/32 3fff::/20 5f00::/16"},
+    {"reserved",
+	"0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 "
+	"198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 "
+	"::/96 100::/64 2001:db8::/32 3fff::/20 5f00::/16"},
     {"private", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10"},
     {"cgnat", "100.64.0.0/10"},
 };
@@ -168,8 +170,8 @@ add_host(struct conf_setter *to, struct conf_places *places, struct span item)
 	static char listed; /* what a lookup finds: that it is there */
 	void *other;
 
-	switch (rules_add_host(
-	    &places->hosts, item, &listed, &other, &to->why)) {
+	switch (
+	    rules_add_host(&places->hosts, item, &listed, &other, &to->why)) {
 	case RULES_BAD:
 		return CONF_SET_BAD;
 	case RULES_NO_MEMORY:
@@ -277,8 +279,8 @@ conf_set_ports(struct conf_setter *to, struct span item)
 	}
 	if (value_port(item, &port, &to->why) != 0)
 		return CONF_SET_BAD;
-	uint16_t *v = conf_pool_grow(
-	    &c->pool, c->connect_ports, c->nconnect_ports, sizeof(*v));
+	uint16_t *v = conf_pool_grow(&c->pool, c->connect_ports,
+	    c->nconnect_ports, sizeof(*v));
 	if (v == NULL)
 		return CONF_SET_NO_MEMORY;
 	v[c->nconnect_ports++] = port;
@@ -346,9 +348,8 @@ put_endpoint(struct strbuf *b, const struct in6_addr *a, uint16_t port)
 	bool v4 = IN6_IS_ADDR_V4MAPPED(a);
 	char text[INET6_ADDRSTRLEN];
 
-	if (!inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? a->s6_addr + 12
-						    : a->s6_addr,
-		text, sizeof(text)))
+	if (!inet_ntop(v4 ? AF_INET : AF_INET6,
+		v4 ? a->s6_addr + 12 : a->s6_addr, text, sizeof(text)))
 		text[0] = '\0'; /* can't be: the room suffices for both */
 	strbuf_fmt(b, v4 ? "%s:%u" : "[%s]:%u", text, (unsigned)port);
 }

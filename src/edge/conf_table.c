@@ -13,36 +13,44 @@
 #include "edge/conf_value.h"
 
 #define SECOND INT64_C(1000)
-#define HOUR   (3600 * SECOND)
-#define DAY    (24 * HOUR)
-#define GIB    (INT64_C(1) << 30)
+#define HOUR (3600 * SECOND)
+#define DAY (24 * HOUR)
+#define GIB (INT64_C(1) << 30)
 
-#define PROXY(field)   .in = CONF_IN_PROXY, .at = offsetof(struct conf, field)
-#define DNS(field)     .in = CONF_IN_DNS, .at = offsetof(struct conf, field)
-#define POLICY(field)  .in = CONF_IN_POLICY, .at = offsetof(struct conf_service, policy.field)
-#define SERVICE(field) .in = CONF_IN_SERVICE, .at = offsetof(struct conf_service, field)
+#define PROXY(field) .in = CONF_IN_PROXY, .at = offsetof(struct conf, field)
+#define DNS(field) .in = CONF_IN_DNS, .at = offsetof(struct conf, field)
+#define POLICY(field) \
+	.in = CONF_IN_POLICY, .at = offsetof(struct conf_service, policy.field)
+#define SERVICE(field) \
+	.in = CONF_IN_SERVICE, .at = offsetof(struct conf_service, field)
 
 static const char *const log_levels[] = {"err", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
-static const char *const strategies[] = {"auto", "exponential", "response_header", NULL};
+static const char *const strategies[] = {"auto", "exponential",
+    "response_header", NULL};
 static const char *const resets[] = {"never", "idempotent", "always", NULL};
 /* A choice is kept by its place in the list. */
 _Static_assert(LOG_ERR == 0 && LOG_DEBUG == 3, "log_levels");
 _Static_assert(LOG_TEXT == 0 && LOG_JSON == 1, "log_formats");
 _Static_assert(STRATEGY_AUTO == 0 && STRATEGY_EXPONENTIAL == 1 &&
-		   STRATEGY_RESPONSE_HEADER == 2, "strategies");
-_Static_assert(RESET_NEVER == 0 && RESET_IDEMPOTENT == 1 && RESET_ALWAYS == 2, "resets");
+	STRATEGY_RESPONSE_HEADER == 2,
+    "strategies");
+_Static_assert(RESET_NEVER == 0 && RESET_IDEMPOTENT == 1 && RESET_ALWAYS == 2,
+    "resets");
 
 #define PLACES_TAKES \
-	"a list of loopback, link-local, metadata, multicast, reserved, private, cgnat, addresses, " \
-	"blocks (10.0.0.0/8), host patterns (api.example.com, *.example.com, host:port), or *; or none"
+	"a list of loopback, link-local, metadata, multicast, reserved, private, cgnat, " \
+	"addresses, " \
+	"blocks (10.0.0.0/8), host patterns (api.example.com, *.example.com, host:port), or *; " \
+	"or none"
 
 /* clang-format off */
 const struct conf_option conf_options[] = {
 {
 	PROXY(listen), .key = "listen", .set = conf_set_listen, .list = true,
 	.restart = true, .def = "127.0.0.1:3180",
-	.takes = "a list of HOST:PORT, [v6]:PORT (literal addresses; port 0: any free one), unix:/path",
+	.takes = "a list of HOST:PORT, [v6]:PORT (literal addresses; port 0: any free one), "
+	        "unix:/path",
 	.help = "Where clients connect.",
 }, {
 	PROXY(workers), .key = "workers", .set = conf_set_count,
@@ -50,29 +58,34 @@ const struct conf_option conf_options[] = {
 	.restart = true, .def = "auto",
 	.help = "Worker threads. auto: one per processor that the process may use.",
 }, {
-	PROXY(allow_clients), .key = "allow_clients", .set = conf_set_nets, .list = true, .none = true,
+	PROXY(allow_clients), .key = "allow_clients", .set = conf_set_nets, .list = true,
+	.none = true,
 	.def = "127.0.0.0/8, ::1",
 	.takes = "a list of addresses and blocks (10.0.0.0/8), or none",
-	.help = "Client addresses that are served. Clients of a unix socket always are: "
-	        "the rights of the socket's directory decide.",
+	.help = "Client addresses that are served. Clients of a unix socket always are: the "
+	        "rights of the socket's directory decide.",
 }, {
 	PROXY(deny), .key = "deny_destinations", .set = conf_set_places, .list = true, .none = true,
 	.def = "loopback, link-local, metadata, multicast, reserved",
 	.takes = PLACES_TAKES,
-	.help = "Where no request may go. Names are checked as given and by every address they resolve to.",
+	.help = "Where no request may go. A name is checked as it is given, and by each address "
+	        "it resolves to.",
 }, {
-	PROXY(allow), .key = "allow_destinations", .set = conf_set_places, .list = true, .none = true,
+	PROXY(allow), .key = "allow_destinations", .set = conf_set_places, .list = true,
+	.none = true,
 	.def = "none",
 	.takes = PLACES_TAKES,
 	.help = "Exceptions: what is listed here may be reached although deny_destinations has it.",
 }, {
-	PROXY(connect_ports), .key = "connect_ports", .set = conf_set_ports, .list = true, .none = true,
+	PROXY(connect_ports), .key = "connect_ports", .set = conf_set_ports, .list = true,
+	.none = true,
 	.def = "443",
 	.takes = "a list of ports from 1 to 65535, or *; or none",
-	.help = "Ports that CONNECT may tunnel to. none: CONNECT is refused.",
+	.help = "Ports that CONNECT may tunnel to. A port that the hosts of a service name for a "
+	        "host is allowed for that host as well.",
 }, {
 	PROXY(max_connections), .key = "max_connections", .set = conf_set_count,
-	.max = 10000000, .restart = true, .def = "0",
+	.max = 10000000, .def = "0",
 	.help = "Client connections at a time. 0: as many as the limit on open files "
 	        "(RLIMIT_NOFILE) has room for.",
 }, {
@@ -86,24 +99,28 @@ const struct conf_option conf_options[] = {
 }, {
 	PROXY(access_log), .key = "access_log", .set = conf_set_log_path, .def = "-",
 	.takes = "-, off, or the path of a file",
-	.help = "Where the line about each finished request goes. -: with the log, to standard error.",
+	.help = "Where the line about each finished request goes. -: with the log, to standard "
+	        "error.",
 }, {
-	PROXY(log_level), .key = "log_level", .set = conf_set_choice, .choices = log_levels, .def = "info",
+	PROXY(log_level), .key = "log_level", .set = conf_set_choice, .choices = log_levels,
+	.def = "info",
 	.help = "How much is logged: that level and the more urgent ones.",
 }, {
-	PROXY(log_format), .key = "log_format", .set = conf_set_choice, .choices = log_formats, .def = "text",
+	PROXY(log_format), .key = "log_format", .set = conf_set_choice, .choices = log_formats,
+	.def = "text",
 	.help = "How log lines look.",
 }, {
 	PROXY(spill_dir), .key = "spill_dir", .set = conf_set_dir, .def = "auto",
 	.takes = "the path of a directory that may be written to, or auto",
-	.help = "Where request bodies over body_buffer are kept until they are sent, "
-	        "in files without a name. auto: $TMPDIR, else /var/tmp.",
+	.help = "Where request bodies over body_buffer are kept until they are sent, in files "
+	        "without a name. auto: $TMPDIR, else /var/tmp.",
 }, {
 	.in = CONF_IN_PROXY, .key = "include", .set = conf_set_include, .list = true,
 	.example = "conf.d/*.conf",
 	.takes = "a list of paths, which may hold * ? [ ]",
-	.help = "More files to read, looked for beside this one. Files that a pattern finds are read in "
-	        "the order of their names; a pattern may find none, a plain path must be there.",
+	.help = "More files to read, looked for beside this one. Files that a pattern finds are "
+	        "read in the order of their names; a pattern may find none, a plain path must be "
+	        "there.",
 }, {
 	DNS(dns_servers), .key = "servers", .set = conf_set_servers, .list = true,
 	.alone = {"system"}, .restart = true, .def = "system",
@@ -118,92 +135,111 @@ const struct conf_option conf_options[] = {
 	.max = DAY, .restart = true, .def = "60s",
 	.help = "Longest time that an answer is kept, whatever it says itself. 0: none is.",
 }, {
-	POLICY(backoff.strategy), .key = "strategy", .set = conf_set_choice, .choices = strategies, .def = "auto",
-	.help = "How long to wait before the next try. exponential: own back-off, never less than the "
-	        "server's hint. response_header: the hint alone, own back-off where there is none. "
-	        "auto: the longer of both.",
+	POLICY(backoff.strategy), .key = "strategy", .set = conf_set_choice,
+	.choices = strategies, .def = "auto",
+	.help = "How long to wait before the next try. exponential: own back-off, never less than "
+	        "the server's hint. response_header: the hint alone, own back-off where there is "
+	        "none. auto: the longer of both.",
 }, {
-	POLICY(verdict.retry_on), .key = "retry_on", .set = conf_set_statuses, .list = true, .none = true,
+	POLICY(verdict.retry_on), .key = "retry_on", .set = conf_set_statuses, .list = true,
+	.none = true,
 	.min = 400, .max = 599, .def = "429, 503, 504",
 	.takes = "a list of statuses from 400 to 599, or none",
 	.help = "Statuses that mean \"throttled\".",
 }, {
-	POLICY(verdict.max_retries), .key = "max_retries", .set = conf_set_count, .max = 1000, .def = "4",
+	POLICY(verdict.max_retries), .key = "max_retries", .set = conf_set_count, .max = 1000,
+	.def = "4",
 	.help = "Tries after the first one. 0: none, throttled answers are passed on.",
 }, {
-	POLICY(backoff.base_ms), .key = "base_delay", .set = conf_set_duration, .max = HOUR, .def = "1s",
+	POLICY(backoff.base_ms), .key = "base_delay", .set = conf_set_duration, .max = HOUR,
+	.def = "1s",
 	.help = "Own back-off: the n-th retry waits up to base_delay x (2^n - 1).",
 }, {
-	POLICY(backoff.max_ms), .key = "max_delay", .set = conf_set_duration, .max = DAY, .def = "10s",
+	POLICY(backoff.max_ms), .key = "max_delay", .set = conf_set_duration, .max = DAY,
+	.def = "10s",
 	.help = "Longest own back-off. It never shortens a hint.",
 }, {
-	POLICY(backoff.jitter_ms), .key = "jitter", .set = conf_set_duration, .max = HOUR, .def = "1500ms",
+	POLICY(backoff.jitter_ms), .key = "jitter", .set = conf_set_duration, .max = HOUR,
+	.def = "1500ms",
 	.help = "Up to this much is added to a wait, at random.",
 }, {
 	POLICY(hint), .key = "wait_headers", .set = conf_set_hints, .list = true, .none = true,
 	.def = "retry-after-ms:ms, x-ms-retry-after-ms:ms, x-amz-retry-after:ms, retry-after:auto",
-	.takes = "a list of NAME:FORMAT with FORMAT one of auto, s, ms, http-date, epoch, epoch-ms, "
-	         "iso8601, duration; or none",
+	.takes = "a list of NAME:FORMAT with FORMAT one of auto, s, ms, http-date, epoch, "
+	        "epoch-ms, iso8601, duration; or none",
 	.help = "Response fields that say how long to wait; the first with a valid value counts. "
 	        "none: hints are ignored.",
 }, {
 	POLICY(deadline_ms), .key = "deadline", .set = conf_set_duration,
 	.min = 1, .max = 35 * DAY, .def = "60s",
-	.help = "Time a request has in all, from its head to the head of the final answer: line, waits and tries.",
+	.help = "Time a request has in all, from its head to the head of the final answer: line, "
+	        "waits and tries.",
 }, {
 	POLICY(max_wait_ms), .key = "max_wait", .set = conf_set_duration,
 	.max = 35 * DAY, .word = "deadline", .word_value = CONF_AS_DEADLINE, .def = "deadline",
-	.help = "Longest single wait. An answer that asks for more is passed on at once, never retried early.",
+	.help = "Longest single wait. An answer that asks for more is passed on at once, never "
+	        "retried early.",
 }, {
-	POLICY(service.failure_cutoff), .key = "failure_cutoff", .set = conf_set_count, .max = 1000000, .def = "5",
-	.help = "Consecutive throttled answers of a service after which a try is the last one. 0: no cut-off.",
+	POLICY(service.failure_cutoff), .key = "failure_cutoff", .set = conf_set_count,
+	.max = 1000000, .def = "5",
+	.help = "Consecutive throttled answers of a service after which a try is the last one. 0: "
+	        "no cut-off.",
 }, {
-	POLICY(verdict), .key = "retry_non_idempotent", .set = conf_set_non_idempotent, .list = true,
+	POLICY(verdict), .key = "retry_non_idempotent", .set = conf_set_non_idempotent,
+	.list = true,
 	.alone = {"never", "always"},
 	.min = 400, .max = 599, .def = "429",
 	.takes = "a list of statuses from 400 to 599, or never, or always",
-	.help = "Statuses for which POST, PATCH and the like are repeated: those that mean that the server "
-	        "refused before it did anything.",
+	.help = "Statuses for which POST, PATCH and the like are repeated: those that mean that "
+	        "the server refused before it did anything.",
 }, {
 	POLICY(verdict.retry_connect), .key = "retry_connect", .set = conf_set_flag, .def = "yes",
-	.help = "Retry where no connection could be made. Nothing was sent, so any method is repeated.",
+	.help = "Retry where no connection could be made. Nothing was sent, so any method is "
+	        "repeated.",
 }, {
-	POLICY(verdict.retry_reset), .key = "retry_reset", .set = conf_set_choice, .choices = resets, .def = "idempotent",
+	POLICY(verdict.retry_reset), .key = "retry_reset", .set = conf_set_choice,
+	.choices = resets, .def = "idempotent",
 	.help = "Retry where the connection was lost before the answer's head.",
 }, {
-	POLICY(bucket), .key = "rate", .set = conf_set_rate, .list = true, .none = true, .def = "none",
-	.takes = "a list of NUMBER/UNIT with UNIT ms, s, min, h or day, each may end in \"burst NUMBER\"; or none",
+	POLICY(bucket), .key = "rate", .set = conf_set_rate, .list = true, .none = true,
+	.def = "none",
+	.takes = "a list of NUMBER/UNIT with UNIT ms, s, min, h or day, each may end in \"burst "
+	        "NUMBER\"; or none",
 	.help = "How many tries may start per time. Several rates hold at once.",
 }, {
 	.in = CONF_IN_POLICY, .at = offsetof(struct conf_service, burst),
 	.key = "burst", .set = conf_set_count, .min = 1, .max = 1000000000, .def = "1",
 	.help = "How many tries may start at once, for rates without a burst of their own.",
 }, {
-	POLICY(concurrency), .key = "concurrency", .set = conf_set_count, .max = 1000000, .def = "0",
+	POLICY(concurrency), .key = "concurrency", .set = conf_set_count, .max = 1000000,
+	.def = "0",
 	.help = "Tries under way at a time. 0: no limit.",
 }, {
 	POLICY(queue), .key = "queue", .set = conf_set_count, .max = 10000000, .def = "10000",
-	.help = "Places in the waiting line of a service. A request that finds none is answered 503. "
-	        "0: nobody waits.",
+	.help = "Places in the waiting line of a service. A request that finds none is answered "
+	        "503. 0: nobody waits.",
 }, {
 	POLICY(queue_timeout_ms), .key = "queue_timeout", .set = conf_set_duration,
 	.max = 35 * DAY, .word = "deadline", .word_value = CONF_AS_DEADLINE, .def = "deadline",
 	.help = "Longest time in the waiting line; after it the request is answered 503.",
 }, {
-	POLICY(body_buffer_bytes), .key = "body_buffer", .set = conf_set_size, .max = GIB, .def = "1MiB",
+	POLICY(body_buffer_bytes), .key = "body_buffer", .set = conf_set_size, .max = GIB,
+	.def = "1MiB",
 	.help = "How much of a request body is kept in memory, to be sent again.",
 }, {
-	POLICY(body_spill_bytes), .key = "body_spill", .set = conf_set_size, .max = 1024 * GIB, .def = "64MiB",
-	.help = "How much more is kept on disk (spill_dir). A body over both is sent once, and not retried.",
+	POLICY(body_spill_bytes), .key = "body_spill", .set = conf_set_size, .max = 1024 * GIB,
+	.def = "64MiB",
+	.help = "How much more is kept on disk (spill_dir). A body over both is sent once, and "
+	        "not retried.",
 }, {
 	.in = CONF_IN_DEFAULTS, .at = offsetof(struct conf_service, policy.head_timeout_ms),
 	.key = "head_timeout", .set = conf_set_duration, .min = 1, .max = DAY, .def = "10s",
-	.help = "Time for a client to send a request head. It belongs to no service: which one it is, "
-	        "the head tells.",
+	.help = "Time for a client to send a request head. It belongs to no service: which one it "
+	        "is, the head tells.",
 }, {
 	POLICY(connect_timeout_ms), .key = "connect_timeout", .set = conf_set_duration,
 	.min = 1, .max = DAY, .def = "10s",
-	.help = "Time for a connection to the server, its name lookup included.",
+	.help = "Time for a connection to the server.",
 }, {
 	POLICY(response_timeout_ms), .key = "response_timeout", .set = conf_set_duration,
 	.min = 1, .max = DAY, .def = "60s",
@@ -211,10 +247,12 @@ const struct conf_option conf_options[] = {
 }, {
 	POLICY(idle_timeout_ms), .key = "idle_timeout", .set = conf_set_duration,
 	.min = 1, .max = 35 * DAY, .def = "60s",
-	.help = "Longest time without a byte while bodies or a tunnel move, and between a client's requests.",
+	.help = "Longest time without a byte while bodies or a tunnel move, and between a "
+	        "client's requests.",
 }, {
 	POLICY(allow_half_close), .key = "allow_half_close", .set = conf_set_flag, .def = "no",
-	.help = "no: a client that closes its sending side while it waits has left. yes: only a reset says so.",
+	.help = "no: a client that closes its sending side while it waits has left. yes: only a "
+	        "reset says so.",
 }, {
 	POLICY(allow_overrides), .key = "allow_overrides", .set = conf_set_flag, .def = "no",
 	.help = "Heed Abide-Max-Wait and the like in requests. They are taken out in either case.",
@@ -222,9 +260,10 @@ const struct conf_option conf_options[] = {
 	POLICY(dry_run), .key = "dry_run", .set = conf_set_flag, .def = "no",
 	.help = "Decide, log and count as always, but wait for nothing and pass every answer on.",
 }, {
-	POLICY(max_keys), .key = "max_keys", .set = conf_set_count, .min = 1, .max = 10000000, .def = "1000",
-	.help = "How many states (see key; in [defaults]: of how many servers) are kept; "
-	        "the one unused longest goes first.",
+	POLICY(max_keys), .key = "max_keys", .set = conf_set_count, .min = 1, .max = 10000000,
+	.def = "1000",
+	.help = "How many states (see key; in [defaults]: of how many servers) are kept; the one "
+	        "unused longest goes first.",
 }, {
 	SERVICE(hosts), .key = "hosts", .set = conf_set_hosts, .list = true,
 	.example = "api.example.com, *.api.example.com",
@@ -236,13 +275,17 @@ const struct conf_option conf_options[] = {
 	.help = "Requests made to abided itself below this path go to the first plain host of the "
 	        "service, the path taken off: clients need no proxy setting.",
 }, {
-	SERVICE(policy), .key = "key", .set = conf_set_key, .list = true, .none = true, .def = "none",
-	.takes = "a list of up to 4 of host, header:NAME, path:DEPTH (1 to 16), query:NAME, client; or none",
-	.help = "What, beside the service, tells one state from another: limits that hold per API key, say. "
-	        "none: one state for the whole service.",
+	SERVICE(policy), .key = "key", .set = conf_set_key, .list = true, .none = true,
+	    .def = "none",
+	.takes = "a list of up to 4 of host, header:NAME, path:DEPTH (1 to 16), query:NAME, "
+	        "client; or none",
+	.help = "What, beside the service, tells one state from another: limits that hold per API "
+	        "key, say. none: one state for the whole service.",
 },
 };
 /* clang-format on */
 
 const size_t conf_noptions = sizeof(conf_options) / sizeof(conf_options[0]);
-_Static_assert(sizeof(conf_options) / sizeof(conf_options[0]) <= CONF_OPTIONS_MAX, "CONF_OPTIONS_MAX");
+_Static_assert(sizeof(conf_options) / sizeof(conf_options[0]) <=
+	CONF_OPTIONS_MAX,
+    "CONF_OPTIONS_MAX");

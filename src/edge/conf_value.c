@@ -8,9 +8,9 @@
  */
 #include "edge/conf_value.h"
 
-#define NUMBER_MAX      1000000000u /* before the unit; keeps products in 64 bits */
+#define NUMBER_MAX 1000000000u /* before the unit; keeps products in 64 bits */
 #define FRACTION_DIGITS 9
-#define YEAR_MS         (INT64_C(366) * 24 * 3600 * 1000)
+#define YEAR_MS (INT64_C(366) * 24 * 3600 * 1000)
 
 struct unit {
 	const char *name;
@@ -125,10 +125,10 @@ with_unit(struct span s, const struct unit *units, uint64_t *ret,
 	}
 	const struct unit *u = find_unit(units, s);
 	if (u == NULL) {
-		*ret_why = s.n == 0           ? "the unit is missing"
-		           : s.p[0] == ' '    ? "a space stands before the unit"
-		           : s.p[0] == '.'    ? "two decimal points"
-		                              : "no such unit";
+		*ret_why = s.n == 0 ? "the unit is missing"
+		    : s.p[0] == ' ' ? "a space stands before the unit"
+		    : s.p[0] == '.' ? "two decimal points"
+				    : "no such unit";
 		return -1;
 	}
 	if (d.fraction * u->times % d.scale != 0) {
@@ -164,8 +164,8 @@ value_duration(struct span s, int64_t *ret_ms, const char **ret_why)
 static bool
 is_loose_size_unit(struct span s)
 {
-	static const char *const loose[] = {
-	    "k", "kb", "m", "mb", "g", "gb", "kib", "mib", "gib", "b"};
+	static const char *const loose[] = {"k", "kb", "m", "mb", "g", "gb",
+	    "kib", "mib", "gib", "b"};
 	size_t n = digits(s);
 
 	for (size_t i = 0; i < sizeof(loose) / sizeof(loose[0]); i++) {
@@ -188,8 +188,8 @@ value_size(struct span s, uint64_t *ret_bytes, const char **ret_why)
 int
 value_flag(struct span s, bool *ret, const char **ret_why)
 {
-	static const char *const words[] = {
-	    "no", "yes", "off", "on", "false", "true"};
+	static const char *const words[] = {"no", "yes", "off", "on", "false",
+	    "true"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (span_eq(s, span_of(words[i]))) {
@@ -253,8 +253,7 @@ value_rate(struct span s, struct bucket_rate *ret, const char **ret_why)
 	struct bucket_rate r;
 	struct span rest = s, word, number;
 
-	if (!span_cut(&rest, ' ', &word) ||
-	    rate_proper(word, &r, ret_why) != 0)
+	if (!span_cut(&rest, ' ', &word) || rate_proper(word, &r, ret_why) != 0)
 		return -1;
 	if (rest.p == NULL) {
 		*ret = r;

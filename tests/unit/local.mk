@@ -3,7 +3,11 @@
 UNIT_TESTS = \
 	tests/unit/test_backoff \
 	tests/unit/test_bucket \
+	tests/unit/test_conf \
 	tests/unit/test_conf_bad \
+	tests/unit/test_conf_file \
+	tests/unit/test_conf_override \
+	tests/unit/test_conf_policy \
 	tests/unit/test_expiry \
 	tests/unit/test_hash \
 	tests/unit/test_heap \
@@ -14,6 +18,9 @@ UNIT_TESTS = \
 	tests/unit/test_log \
 	tests/unit/test_map \
 	tests/unit/test_mem \
+	tests/unit/test_origin_judge \
+	tests/unit/test_origin_limit \
+	tests/unit/test_origin_words \
 	tests/unit/test_rng \
 	tests/unit/test_rules \
 	tests/unit/test_service \
