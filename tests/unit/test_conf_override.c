@@ -304,7 +304,8 @@ static const char big[] = "[proxy]\n"
 			  "[service b]\nhosts = c\n";
 static const char wrong[] = "[proxy]\nworkers = x\nlisten = y\nfoo = 1\n"
 			    "[service a]\n[service a]\n"
-			    "[defaults]\nburst = 4\nmax_wait = 90s\n";
+			    "[defaults]\nburst = 4\nmax_wait = 90s\n"
+			    "a=1\nb=1\nc=1\nd=1\ne=1\nf=1\ng=1\nh=1\ni=1\n";
 
 /*
  * Every allocation fails once, alone and with all that follow; each time the
