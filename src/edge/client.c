@@ -243,14 +243,21 @@ client_answer(struct client *c, struct exchange *x, const struct answer *a,
 	client_done(c, true);
 }
 
-/* A request that gets no further than its head. */
+/* A request that gets no further than its head, and has been logged. */
 static void
 client_refuse(struct client *c, const struct refusal *why)
 {
 	struct answer a = {why->status, why->why, -1};
 
-	access_refused(c, &c->worker->head, why);
 	client_answer(c, NULL, &a, why);
+}
+
+static void
+client_refuse_unread(struct client *c, const struct refusal *why)
+{
+	c->worker->head.method = (struct span){NULL, 0};
+	access_refused(c, &c->worker->head, why);
+	client_refuse(c, why);
 }
 
 static void
@@ -268,8 +275,7 @@ client_bad_head(struct client *c, enum head_result res, const char *text)
 		why.status = 414;
 	else if (res == HEAD_VERSION)
 		why.status = 505;
-	c->worker->head.method = (struct span){NULL, 0};
-	client_refuse(c, &why);
+	client_refuse_unread(c, &why);
 }
 
 /* A head is complete, in p[0, n); what follows it is kept. */
@@ -281,6 +287,8 @@ client_begin(struct client *c, const char *p, size_t n)
 	struct exchange *x;
 
 	x = exchange_new(c, &w->head, &why);
+	if (!x)
+		access_refused(c, &w->head, &why);
 	if (client_stash(c, p + w->head.bytes, n - w->head.bytes) < 0) {
 		if (x)
 			exchange_free(x);
@@ -625,8 +633,7 @@ client_timeout(struct timer *t, int64_t now_ms)
 			client_die(c);
 			break;
 		}
-		c->worker->head.method = (struct span){NULL, 0};
-		client_refuse(c, &why);
+		client_refuse_unread(c, &why);
 		break;
 	case CLIENT_BUSY:
 		client_timer(c, client_policy(c)->idle_timeout_ms);

@@ -6,6 +6,7 @@
  */
 #include "exchange.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 
 #include "access.h"
@@ -147,6 +148,39 @@ intake_gateway(struct intake *in)
 	    "[service ...] to use it as a gateway.");
 }
 
+/*
+ * A host that ends in a number is an address (WHATWG URL, "ends in a number"),
+ * and only a dotted quad says the same to everybody: 0x7f.1, 2130706433, 127.1
+ * and "127.0.0.1." mean loopback to some resolvers and nothing to others.
+ */
+static bool
+host_is_odd_number(struct span host)
+{
+	char text[INET_ADDRSTRLEN];
+	struct in_addr quad;
+	struct span label = host;
+	size_t i;
+
+	if (host.n && host.p[host.n - 1] == '.')
+		label.n--;
+	for (i = label.n; i > 0 && label.p[i - 1] != '.';)
+		i--;
+	label = (struct span){label.p + i, label.n - i};
+	if (label.n == 0 || label.p[0] < '0' || label.p[0] > '9' ||
+	    memchr(host.p, ':', host.n))
+		return false;
+	if (label.n > 1 && (label.p[1] | 0x20) == 'x')
+		return true;
+	for (i = 0; i < label.n; i++)
+		if (label.p[i] < '0' || label.p[i] > '9')
+			return false;
+	if (host.n >= sizeof(text))
+		return true;
+	memcpy(text, host.p, host.n);
+	text[host.n] = '\0';
+	return inet_pton(AF_INET, text, &quad) != 1;
+}
+
 static bool
 intake_destination(struct intake *in)
 {
@@ -167,6 +201,9 @@ intake_destination(struct intake *in)
 			    "HTTPS_PROXY).");
 		in->service = conf_service_of(conf, in->host, in->port);
 	}
+	if (host_is_odd_number(in->host))
+		return bad(in, "The host is a number but no IPv4 address in "
+		    "dotted form.");
 	if (!dest_host_allowed(conf, in->host, in->port, &in->forced) ||
 	    (in->connect && !dest_connect_port_allowed(conf, in->host, in->port)))
 		return refuse(in, 403, GIVE_UP_DENIED,
@@ -389,7 +426,7 @@ keep(char **at, struct span s)
 static struct span
 without_query(struct span path)
 {
-	const char *q = memchr(path.p, '?', path.n);
+	const char *q = path.n ? memchr(path.p, '?', path.n) : NULL;
 
 	if (q)
 		path.n = (size_t)(q - path.p);

@@ -12,9 +12,11 @@
 
 #include "client.h"
 
-/* v[0]: the head, if it has not gone; data behind it, framed. */
+/* Head; chunk line, data, CRLF; last chunk, trailer, CRLF. */
+#define PARTS_MAX 7
+
 struct parts {
-	struct iovec v[6];
+	struct iovec v[PARTS_MAX];
 	int n;
 	char line[24];
 };
