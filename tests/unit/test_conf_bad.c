@@ -80,6 +80,10 @@ key_that_is_unknown_is_told_with_the_nearest(void **state)
 	    {"[defaults]\nbrust = 2\n",
 		"f:2: unknown key 'brust' in [defaults]; did you mean "
 		"'burst'?\n"},
+	    /* Of three letters one edit may be wrong, and a swap is one. */
+	    {"[service a]\nhosts = a\nkye = host\n",
+		"f:3: unknown key 'kye' in [service NAME]; did you mean "
+		"'key'?\n"},
 	    {"[dns]\nfrobnicate = 2\n",
 		"f:2: unknown key 'frobnicate' in [dns]; the example "
 		"configuration lists all there are\n"},
