@@ -23,8 +23,8 @@ struct conf_line {
 	const char *flaw;   /* static; what is wrong and what to do */
 };
 
-/* `line` comes without its line end. `below_key`: there is a key above, in
+/* `whole` comes without its line end. `below_key`: there is a key above, in
  * this section. */
-struct conf_line conf_line_of(struct span line, bool below_key);
+struct conf_line conf_line_of(struct span whole, bool below_key);
 
 #endif
