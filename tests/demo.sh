@@ -4,19 +4,21 @@
 # demo: what "./dev run" shows, sourced by dev. A throttling origin and abided
 # in front of it, both on the loopback, until Ctrl-C.
 
-DEMO_PIDS=()
+DEMO_DIR=build/demo
+ORIGIN_PID=
+ABIDED_PID=
 
 # True where something answers on the port.
 demo_taken() { # PORT
 	(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# The port itself or, where it is taken, the next free one; says so.
+# The port itself or, where it is taken, a free one; says so.
 demo_port() { # WHOSE PORT
 	local port=$2
 	while demo_taken "$port"; do
-		port=$((port + 10))
-		[ "$port" -lt $(($2 + 200)) ] ||
+		port=$((port + 100))
+		[ "$port" -lt $(($2 + 2000)) ] ||
 			die "no free port for $1 from $2 on"
 	done
 	[ "$port" = "$2" ] ||
@@ -26,85 +28,97 @@ demo_port() { # WHOSE PORT
 
 demo_wait() { # WHOSE PORT PID
 	local i
-	for ((i = 0; i < 100; i++)); do
-		kill -0 "$3" 2>/dev/null || die "$1 did not start; see above" \
-			"and build/demo/origin.out"
+	for ((i = 0; i < 200; i++)); do
+		kill -0 "$3" 2>/dev/null ||
+			die "$1 did not start; see above and $DEMO_DIR"
 		! demo_taken "$2" || return 0
 		sleep 0.05
 	done
 	die "$1 does not listen on port $2"
 }
 
+# abided first: the requests that it drains may still need the origin. Another
+# Ctrl-C while it drains is passed on, and stops it at once.
 demo_stop() {
 	trap - EXIT
-	trap '' INT TERM
-	[ ${#DEMO_PIDS[@]} -eq 0 ] ||
-		kill -TERM "${DEMO_PIDS[@]}" 2>/dev/null || true
+	trap 'kill -TERM "$ABIDED_PID" 2>/dev/null || true' INT TERM
+	if [ -n "$ABIDED_PID" ]; then
+		kill -TERM "$ABIDED_PID" 2>/dev/null || true
+		while kill -0 "$ABIDED_PID" 2>/dev/null; do
+			wait "$ABIDED_PID" || true
+		done
+	fi
+	[ -z "$ORIGIN_PID" ] || kill -TERM "$ORIGIN_PID" 2>/dev/null || true
 	wait
 }
 
-demo_text() { # PROXY-PORT ORIGIN-PORT
-	local origin=http://127.0.0.1:$2 curl=curl
-	# curl would go round the proxy.
+demo_text() { # PROXY ORIGIN
+	local curl=curl script="$2/script?s=429:1*2,200&loop=yes"
+	# With these set curl would go round the proxy.
 	[ -z "${no_proxy:-}${NO_PROXY:-}" ] || curl="curl --noproxy ''"
 	cat <<TXT
 
-abided is the proxy on 127.0.0.1:$1; a throttling origin is on 127.0.0.1:$2.
+abided is the proxy, $1. The demo origin, $2, refuses two
+requests with "429, Retry-After: 1" and serves the third. In another terminal:
 
-1. Without the proxy: the origin refuses.
+1. Without the proxy the client gets the refusal.
 
-   $curl -i '$origin/fail?n=2&status=429&after=1&hint=seconds&id=direct'
+   $curl -i '$script&key=direct'
 
-   -> HTTP/1.1 429 Too Many Requests, Retry-After: 1
+   -> HTTP/1.1 429 Too Many Requests
 
-2. The same through abided: it waits as it is told, and tries again.
+2. Through the proxy it gets a slower success.
 
-   $curl -i -x http://127.0.0.1:$1 '$origin/fail?n=2&status=429&after=1&hint=seconds&id=demo'
+   $curl -i -x $1 '$script&key=demo'
 
-   -> HTTP/1.1 200 OK after a few seconds; Proxy-Status says what happened.
+   -> HTTP/1.1 200 OK after 2 to 15 seconds; Proxy-Status tells the attempts
 
-3. Twenty at once against a limit of 5 a second: all of them are 200.
+3. Twenty at once against a limit of 5 a second: every one succeeds.
 
-   seq 20 | xargs -P 20 -I@ $curl -s -o /dev/null -w '%{http_code} after %{time_total} s\n' -x http://127.0.0.1:$1 '$origin/limit?rate=5/s&hint=seconds'
+   seq 20 | xargs -P 20 -I@ $curl -s -o /dev/null \\
+       -w '%{http_code} after %{time_total} s\n' -x $1 \\
+       '$2/limit?rate=5/s&burst=5'
 
-Any client that knows HTTP_PROXY works:
+   -> 200 twenty times
 
-   export http_proxy=http://127.0.0.1:$1
+Any client that knows HTTP_PROXY can be tried:
 
-Ctrl-C stops both. What follows is abided's log.
+   export http_proxy=$1
+
+Ctrl-C stops both. What follows is the log of abided.
 
 TXT
 }
 
 demo() {
-	local proxy_port origin_port dir=build/demo
-	proxy_port=$(demo_port abided 3180)
-	origin_port=$(demo_port abide-origin 3190)
-	mkdir -p "$dir"
-	cat >"$dir/abided.conf" <<-CONF
+	local proxy origin
+	proxy=127.0.0.1:$(demo_port abided 3180)
+	origin=127.0.0.1:$(demo_port abide-origin 3190)
+	mkdir -p "$DEMO_DIR"
+	cat >"$DEMO_DIR/abided.conf" <<-CONF
 		; Written anew by each "./dev run".
 		[proxy]
-		listen = 127.0.0.1:$proxy_port
+		listen = $proxy
 		; The loopback is denied unless it is asked for.
 		allow_destinations = 127.0.0.0/8
 
 		[service demo]
-		hosts = 127.0.0.1:$origin_port
+		hosts = $origin
 	CONF
 
-	# In groups of their own, so that a Ctrl-C at the terminal comes here
-	# and each is asked to stop once.
+	# Jobs in groups of their own: a Ctrl-C at the terminal comes here
+	# alone, and here it is said who stops first.
 	set -m
 	trap demo_stop EXIT
 	trap 'demo_stop; exit 0' INT TERM
-	build/plain/abide-origin --listen "127.0.0.1:$origin_port" \
-		>"$dir/origin.out" 2>&1 &
-	DEMO_PIDS+=($!)
-	demo_wait abide-origin "$origin_port" $!
-	build/plain/abided -c "$dir/abided.conf" "$@" &
-	DEMO_PIDS+=($!)
-	demo_wait abided "$proxy_port" $!
-	demo_text "$proxy_port" "$origin_port"
+	build/plain/abide-origin --listen "$origin" \
+		>"$DEMO_DIR/origin.out" 2>&1 &
+	ORIGIN_PID=$!
+	demo_wait abide-origin "${origin#*:}" "$ORIGIN_PID"
+	build/plain/abided -c "$DEMO_DIR/abided.conf" "$@" &
+	ABIDED_PID=$!
+	demo_wait abided "${proxy#*:}" "$ABIDED_PID"
+	demo_text "http://$proxy" "http://$origin"
 	wait -n || true
-	die "one of the two ended by itself; see above and $dir/origin.out"
+	die "one of the two ended by itself; see above and $DEMO_DIR"
 }
