@@ -81,6 +81,50 @@ dest_addr_allowed(const struct conf *c, const struct sockaddr *sa)
 	return true;
 }
 
+static uint16_t
+port_of(const struct sockaddr *sa)
+{
+	if (sa->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)(const void *)sa)->sin_port;
+	return ((const struct sockaddr_in6 *)(const void *)sa)->sin6_port;
+}
+
+static bool
+is_loopback(const struct in6_addr *a)
+{
+	return IN6_IS_ADDR_LOOPBACK(a) ||
+	    (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == 127);
+}
+
+static bool
+is_wildcard(const struct in6_addr *a)
+{
+	static const struct in6_addr any4 = {
+	    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}}};
+
+	return IN6_IS_ADDR_UNSPECIFIED(a) || IN6_ARE_ADDR_EQUAL(a, &any4);
+}
+
+bool
+dest_is_self(const struct conf *c, const struct sockaddr *sa)
+{
+	struct in6_addr to, own;
+
+	if (!conf_in6_of(sa, &to))
+		return false;
+	for (size_t i = 0; i < c->nlisten; i++) {
+		const struct sockaddr *at = (const void *)&c->listen[i].addr;
+
+		if (c->listen[i].unix_path || !conf_in6_of(at, &own) ||
+		    port_of(at) != port_of(sa))
+			continue;
+		if (IN6_ARE_ADDR_EQUAL(&own, &to) || is_wildcard(&to) ||
+		    (is_wildcard(&own) && is_loopback(&to)))
+			return true;
+	}
+	return false;
+}
+
 /* Does this pattern name the port, and the host? */
 static bool
 names_port(const char *text, struct span host, uint16_t port)

@@ -28,6 +28,12 @@ bool dest_host_allowed(const struct conf *c, struct span host, uint16_t port,
 bool dest_addr_allowed(const struct conf *c, const struct sockaddr *sa);
 
 /*
+ * Is it one of our own listeners? A wildcard listener is met by any loopback
+ * address.
+ */
+bool dest_is_self(const struct conf *c, const struct sockaddr *sa);
+
+/*
  * May CONNECT go there? connect_ports, and a port that the service of this host
  * names for it ("hosts = api.example.com:8443").
  */

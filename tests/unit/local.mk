@@ -8,6 +8,8 @@ UNIT_TESTS = \
 	tests/unit/test_conf_file \
 	tests/unit/test_conf_override \
 	tests/unit/test_conf_policy \
+	tests/unit/test_dest \
+	tests/unit/test_dial \
 	tests/unit/test_expiry \
 	tests/unit/test_hash \
 	tests/unit/test_heap \
@@ -21,6 +23,8 @@ UNIT_TESTS = \
 	tests/unit/test_origin_judge \
 	tests/unit/test_origin_limit \
 	tests/unit/test_origin_words \
+	tests/unit/test_resolve \
+	tests/unit/test_resolve_cache \
 	tests/unit/test_rng \
 	tests/unit/test_rules \
 	tests/unit/test_service \
