@@ -23,15 +23,7 @@
 #include "send.h"
 #include "tunnel.h"
 
-#define READS_MAX 16 /* of one body in one go; then the others' turn */
-
-static const struct head_limits client_limits = {
-    .head_bytes = 64 * 1024,
-    .line_bytes = 16 * 1024,
-    .fields = HEAD_FIELDS_MAX,
-};
-
-static const struct policy *
+const struct policy *
 client_policy(const struct client *c)
 {
 	return c->x ? c->x->r.policy : &c->worker->conf->defaults.policy;
@@ -66,7 +58,7 @@ client_die(struct client *c)
 }
 
 /* The client left, or can't be spoken to. */
-static void
+void
 client_lost(struct client *c)
 {
 	struct exchange *x = c->x;
@@ -91,7 +83,7 @@ client_cut(struct client *c, bool reset)
 }
 
 /* Renewing an armed timer can't fail; the first arming may. */
-static void
+void
 client_timer(struct client *c, int64_t ms)
 {
 	struct engine *e = &c->worker->engine;
@@ -101,7 +93,7 @@ client_timer(struct client *c, int64_t ms)
 }
 
 /* Keeps bytes for later; p may lie in c->in itself. */
-static int
+int
 client_stash(struct client *c, const char *p, size_t n)
 {
 	char *q;
@@ -125,27 +117,6 @@ client_stash(struct client *c, const char *p, size_t n)
 		memcpy(c->in, p, n);
 	}
 	c->in_n = n;
-	return 0;
-}
-
-/* Room for more behind what is stashed. */
-static int
-client_grow(struct client *c, size_t most)
-{
-	size_t cap = c->in_cap < 1024 ? 2048 : c->in_cap * 2;
-	char *q;
-
-	if (c->in_n < c->in_cap)
-		return 0;
-	if (cap > most)
-		cap = most;
-	if (cap <= c->in_n)
-		return -1;
-	q = mem_realloc(c->in, cap);
-	if (!q)
-		return -1;
-	c->in = q;
-	c->in_cap = cap;
 	return 0;
 }
 
@@ -187,7 +158,7 @@ client_read_linger(struct client *c)
 		client_die(c);
 }
 
-static void
+void
 client_look_again(struct again *a)
 {
 	struct client *c = AB_CONTAINER(a, struct client, again);
@@ -241,305 +212,6 @@ client_answer(struct client *c, struct exchange *x, const struct answer *a,
 	if (x)
 		request_answered(&x->r);
 	client_done(c, true);
-}
-
-/* A request that gets no further than its head, and has been logged. */
-static void
-client_refuse(struct client *c, const struct refusal *why)
-{
-	struct answer a = {why->status, why->why, -1};
-
-	client_answer(c, NULL, &a, why);
-}
-
-static void
-client_refuse_unread(struct client *c, const struct refusal *why)
-{
-	c->worker->head.method = (struct span){NULL, 0};
-	access_refused(c, &c->worker->head, why);
-	client_refuse(c, why);
-}
-
-static void
-client_bad_head(struct client *c, enum head_result res, const char *text)
-{
-	struct refusal why = {
-	    .status = 400,
-	    .why = GIVE_UP_BAD_REQUEST,
-	    .detail = text,
-	};
-
-	if (res == HEAD_TOO_LARGE)
-		why.status = 431;
-	else if (res == HEAD_URI_TOO_LONG)
-		why.status = 414;
-	else if (res == HEAD_VERSION)
-		why.status = 505;
-	client_refuse_unread(c, &why);
-}
-
-/* A head is complete, in p[0, n); what follows it is kept. */
-static void
-client_begin(struct client *c, const char *p, size_t n)
-{
-	struct worker *w = c->worker;
-	struct refusal why = {0};
-	struct exchange *x;
-
-	x = exchange_new(c, &w->head, &why);
-	if (!x)
-		access_refused(c, &w->head, &why);
-	if (client_stash(c, p + w->head.bytes, n - w->head.bytes) < 0) {
-		if (x)
-			exchange_free(x);
-		client_lost(c);
-		return;
-	}
-	c->scan = (struct head_scan){0};
-	if (!x) {
-		client_refuse(c, &why);
-		return;
-	}
-	c->state = CLIENT_BUSY;
-	c->x = x;
-	c->body_left = x->body.length;
-	if (x->body.kind == FRAMING_CHUNKED) {
-		chunked_free(&c->chunked);
-		chunked_init(&c->chunked, false);
-	}
-	request_begin(&x->r);
-}
-
-/* p[0, n) begins with a head. False: it is not complete yet. */
-static bool
-client_take_head(struct client *c, const char *p, size_t n)
-{
-	struct worker *w = c->worker;
-	const char *text = NULL;
-	bool first = c->in_n == 0;
-	enum head_result res;
-
-	res = head_request(p, n, &c->scan, &client_limits, &w->head, &text);
-	if (res == HEAD_OK) {
-		client_begin(c, p, n);
-		return true;
-	}
-	if (res != HEAD_AGAIN) {
-		client_bad_head(c, res, text);
-		return true;
-	}
-	if (client_stash(c, p, n) < 0)
-		client_lost(c);
-	else if (first && n > 0)
-		client_timer(c, client_policy(c)->head_timeout_ms);
-	return false;
-}
-
-static void
-client_read_head(struct client *c)
-{
-	struct worker *w = c->worker;
-	ssize_t got;
-
-	/* What was pipelined is there already. */
-	if (c->in_n > 0 && c->scan.at == 0 &&
-	    client_take_head(c, c->in, c->in_n))
-		return;
-	while (c->state == CLIENT_HEAD) {
-		if (c->in_n == 0) {
-			got = chan_read(&c->chan, w->scratch, WORKER_SCRATCH);
-		} else {
-			if (client_grow(c, client_limits.head_bytes + 2) < 0) {
-				client_bad_head(c, HEAD_TOO_LARGE,
-				    "the request head is too large");
-				return;
-			}
-			got = chan_read(&c->chan, c->in + c->in_n,
-			    c->in_cap - c->in_n);
-		}
-		if (got == CHAN_AGAIN)
-			return;
-		if (got <= 0) {
-			client_lost(c);
-			return;
-		}
-		if (c->in_n == 0) {
-			if (client_take_head(c, w->scratch, (size_t)got))
-				return;
-		} else {
-			c->in_n += (size_t)got;
-			if (client_take_head(c, c->in, c->in_n))
-				return;
-		}
-	}
-}
-
-/* Decoded body bytes: stored for replay, or kept to be streamed. */
-static int
-client_body_data(struct exchange *x, struct span s)
-{
-	struct request *r = &x->r;
-	struct body_cfg cfg = {
-	    .memory_bytes = r->policy->body_buffer_bytes,
-	    .spill_bytes = r->policy->body_spill_bytes,
-	};
-	size_t done = 0;
-
-	x->bytes_in += s.n;
-	if (r->body.once == BODY_WHOLE)
-		done = body_append(&r->body, r->engine, &cfg, s.p, s.n);
-	return outbuf_put(&x->rest, s.p + done, s.n - done);
-}
-
-/* 0: go on; else the status to refuse with. *ret_used of p[0, n). */
-static int
-client_body_chunks(struct client *c, const char *p, size_t n, size_t *ret_used)
-{
-	struct exchange *x = c->x;
-	const char *why;
-	struct span data;
-	size_t used;
-
-	*ret_used = 0;
-	for (;;) {
-		switch (chunked_next(&c->chunked, p + *ret_used, n - *ret_used,
-		    &used, &data, &why)) {
-		case CHUNKED_MORE:
-			*ret_used += used;
-			return 0;
-		case CHUNKED_DATA:
-			*ret_used += used;
-			if (client_body_data(x, data) < 0)
-				return 503;
-			break;
-		case CHUNKED_DONE:
-			*ret_used += used;
-			x->r.body.complete = true;
-			if (c->chunked.trailer.n == 0)
-				return 0;
-			x->r.body.trailer = mem_dup(
-			    strbuf_view(&c->chunked.trailer));
-			x->r.body.trailer_bytes = c->chunked.trailer.n;
-			return x->r.body.trailer ? 0 : 503;
-		case CHUNKED_BAD:
-			return 400;
-		}
-	}
-}
-
-static int
-client_body_feed(struct client *c, const char *p, size_t n, size_t *ret_used)
-{
-	struct exchange *x = c->x;
-
-	if (x->body.kind == FRAMING_CHUNKED)
-		return client_body_chunks(c, p, n, ret_used);
-	if (n > c->body_left)
-		n = (size_t)c->body_left;
-	c->body_left -= n;
-	*ret_used = n;
-	if (client_body_data(x, (struct span){p, n}) < 0)
-		return 503;
-	if (c->body_left == 0)
-		x->r.body.complete = true;
-	return 0;
-}
-
-/* Whether the body's next bytes have somewhere to go. */
-static bool
-client_body_wanted(const struct client *c)
-{
-	const struct exchange *x = c->x;
-
-	if (c->state != CLIENT_BUSY || !x || !x->r.has_body ||
-	    x->r.body.complete)
-		return false;
-	if (x->r.state == REQUEST_READING)
-		return true;
-	return x->r.state >= REQUEST_SENDING && x->r.state <= REQUEST_RELAYING &&
-	    x->up && outbuf_empty(&x->rest);
-}
-
-/* What has been read goes on: to the engine once, or to the upstream. */
-static void
-client_body_step(struct exchange *x)
-{
-	struct request *r = &x->r;
-
-	if (r->state != REQUEST_READING) {
-		if (x->up)
-			upstream_send(x->up);
-		return;
-	}
-	if (r->body.once != BODY_WHOLE)
-		request_body_over(r);
-	else if (r->body.complete)
-		request_body_done(r);
-}
-
-/* The body can't be taken: an answer where there is none yet, else a cut. */
-static void
-client_body_bad(struct client *c, int status)
-{
-	struct request *r = &c->x->r;
-
-	c->close = true;
-	if (r->state >= REQUEST_RELAYING)
-		client_lost(c);
-	else
-		request_give_up(r, status, status == 503 ? GIVE_UP_MEMORY :
-		    GIVE_UP_BAD_REQUEST);
-}
-
-/* One read's worth. False: nothing more now, or it is over. */
-static bool
-client_body_read(struct client *c)
-{
-	struct exchange *x = c->x;
-	const char *p = c->in;
-	size_t used, n = c->in_n;
-	ssize_t got;
-	int bad;
-
-	if (n == 0) {
-		p = c->worker->scratch;
-		got = chan_read(&c->chan, c->worker->scratch, WORKER_SCRATCH);
-		if (got == CHAN_AGAIN)
-			return false;
-		if (got <= 0) {
-			client_lost(c);
-			return false;
-		}
-		n = (size_t)got;
-	}
-	bad = client_body_feed(c, p, n, &used);
-	if (bad == 0 && client_stash(c, p + used, n - used) < 0)
-		bad = 503;
-	if (bad) {
-		client_body_bad(c, bad);
-		return false;
-	}
-	client_body_step(x);
-	return c->x == x;
-}
-
-void
-client_read_body(struct client *c)
-{
-	struct exchange *x = c->x;
-
-	/* What is read may ask for more: this loop is what gives it. */
-	if (c->reading)
-		return;
-	c->reading = true;
-	for (int i = 0; client_body_wanted(c) && client_body_read(c); i++)
-		if (i >= READS_MAX) {
-			worker_again(c->worker, &c->again, client_look_again);
-			break;
-		}
-	c->reading = false;
-	if (c->x == x && client_body_wanted(c))
-		client_timer(c, client_policy(c)->idle_timeout_ms);
 }
 
 /* Is the client still there? Only asked where its bytes are not wanted. */

@@ -65,4 +65,19 @@ void client_drop(struct client *c);
 /* Idle connections end at once, others after their answer. */
 void client_drain(struct client *c);
 
+/* Between the client's own files. */
+const struct policy *client_policy(const struct client *c);
+/* It left, or can't be spoken to: ends it and what it asked for. */
+void client_lost(struct client *c);
+/* Arms its timer. Out of memory (only the first arming can be): it is lost. */
+void client_timer(struct client *c, int64_t ms);
+/* Keeps p[0, n), which may lie in c->in, and nothing else. 0 or -1. */
+AB_MUST int client_stash(struct client *c, const char *p, size_t n);
+void client_read_head(struct client *c);
+/* Refuses a request whose head could not be read. */
+void client_refuse_unread(struct client *c, const struct refusal *why);
+void client_look_again(struct again *a);
+/* Whether the body's next bytes have somewhere to go. */
+bool client_body_wanted(const struct client *c);
+
 #endif

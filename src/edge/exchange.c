@@ -1,326 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exchange decides whether a request is one that we serve, which service it
- * belongs to, and what exactly goes upstream. It refuses to know how: sockets
- * are client.c and upstream.c.
+ * exchange decides what exactly goes upstream, and the limits that the client
+ * itself has set. It refuses to know where it goes (intake) and how (client,
+ * upstream).
  */
 #include "exchange.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 
-#include "access.h"
 #include "base/mem.h"
-#include "client.h"
-#include "dest.h"
+#include "intake.h"
 #include "policy/expiry.h"
 #include "policy/hint.h"
 #include "proto/forward.h"
-#include "relay.h"
-#include "upstream.h"
-
-#define HEAD_OUT_MAX (96 * 1024) /* bytes of a head that we build */
-
-/* What is found out about a request before there is an exchange. */
-struct intake {
-	struct client *c;
-	const struct head *h;
-	struct target target;
-	struct framing body;
-	struct span host;     /* where it goes */
-	uint16_t port;
-	struct span path;     /* to send */
-	bool add_slash;
-	bool connect;
-	bool expect;
-	bool upgrade;
-	bool forced;
-	int64_t max_forwards; /* to send; -1: leave */
-	const struct conf_service *service;
-	struct span key_text; /* Abide-Key, or empty */
-	struct refusal *no;
-};
-
-static bool
-refuse(struct intake *in, int status, enum give_up why, const char *detail)
-{
-	in->no->status = status;
-	in->no->why = why;
-	in->no->detail = detail;
-	return false;
-}
-
-static bool
-bad(struct intake *in, const char *detail)
-{
-	return refuse(in, 400, GIVE_UP_BAD_REQUEST, detail);
-}
-
-/* What the message itself must be like, wherever it goes. */
-static bool
-intake_message(struct intake *in)
-{
-	const struct head *h = in->h;
-	const char *why = NULL;
-	int status;
-
-	if (target_parse(h->method, h->target, &in->target, &why) < 0 ||
-	    target_host_check(h, &in->target, &why) < 0)
-		return bad(in, why);
-	status = framing_request(h, &in->body, &why);
-	if (status)
-		return refuse(in, status, GIVE_UP_BAD_REQUEST, why);
-	if (forward_via_has(h, in->c->worker->proc->via_span))
-		return refuse(in, 508, GIVE_UP_LOOP,
-		    "This request has passed through this proxy before: check "
-		    "where its host name leads.");
-	in->connect = in->target.form == TARGET_AUTHORITY;
-	if (head_has(h, FIELD_EXPECT)) {
-		if (!span_ieq(head_get(h, FIELD_EXPECT), SPAN("100-continue")))
-			return refuse(in, 417, GIVE_UP_BAD_REQUEST,
-			    "Only 100-continue can be expected.");
-		in->expect = h->minor == 1 && in->body.kind != FRAMING_NONE;
-	}
-	return true;
-}
-
-/* TRACE and OPTIONS may be meant for a proxy on the way (RFC 9110 7.6.2). */
-static bool
-intake_max_forwards(struct intake *in)
-{
-	bool options = span_eq(in->h->method, SPAN("OPTIONS"));
-	bool trace = span_eq(in->h->method, SPAN("TRACE"));
-	uint64_t n;
-
-	in->max_forwards = -1;
-	if (in->target.form == TARGET_ASTERISK) {
-		in->no->extra = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, "
-		    "OPTIONS, CONNECT\r\n";
-		in->no->keep = in->body.kind == FRAMING_NONE;
-		return refuse(in, 200, GIVE_UP_NONE, "This is abided, a proxy.");
-	}
-	if (!(options || trace) || !head_has(in->h, FIELD_MAX_FORWARDS))
-		return true;
-	if (span_u64(head_get(in->h, FIELD_MAX_FORWARDS), &n) < 0)
-		return bad(in, "Max-Forwards must be a number.");
-	if (n > 0) {
-		in->max_forwards = n > 255 ? 255 : (int64_t)n - 1;
-		return true;
-	}
-	in->no->keep = in->body.kind == FRAMING_NONE;
-	if (options)
-		return refuse(in, 200, GIVE_UP_NONE, "This is abided, a proxy.");
-	in->no->extra = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n";
-	return refuse(in, 405, GIVE_UP_BAD_REQUEST,
-	    "This proxy does not answer TRACE itself.");
-}
-
-/* Origin-form: a gateway, for hosts and routes that a service names. */
-static bool
-intake_gateway(struct intake *in)
-{
-	const struct conf *conf = in->c->worker->conf;
-	const struct conf_service *s;
-	struct authority a;
-	const char *why = NULL;
-	size_t n = 0;
-
-	s = rules_find_route(&conf->rules, in->target.path, &n);
-	if (s) {
-		in->service = s;
-		in->host = span_of(s->route_host);
-		in->port = s->route_port;
-		in->path = (struct span){in->target.path.p + n - 1,
-		    in->target.path.n - (n - 1)};
-		return true;
-	}
-	if (target_authority(head_get(in->h, FIELD_HOST), 80, &a, &why) == 0) {
-		s = rules_find_host(&conf->rules, a.host, a.port);
-		if (s) {
-			in->service = s;
-			in->host = a.host;
-			in->port = a.port;
-			return true;
-		}
-	}
-	return bad(in, "This is a forward proxy: set HTTP_PROXY to it and ask "
-	    "for http://HOST/PATH, or name the host or a route in a "
-	    "[service ...] to use it as a gateway.");
-}
-
-/*
- * A host that ends in a number is an address (WHATWG URL, "ends in a number"),
- * and only a dotted quad says the same to everybody: 0x7f.1, 2130706433, 127.1
- * and "127.0.0.1." mean loopback to some resolvers and nothing to others.
- */
-static bool
-host_is_odd_number(struct span host)
-{
-	char text[INET_ADDRSTRLEN];
-	struct in_addr quad;
-	struct span label = host;
-	size_t i;
-
-	if (host.n && host.p[host.n - 1] == '.')
-		label.n--;
-	for (i = label.n; i > 0 && label.p[i - 1] != '.';)
-		i--;
-	label = (struct span){label.p + i, label.n - i};
-	if (label.n == 0 || label.p[0] < '0' || label.p[0] > '9' ||
-	    memchr(host.p, ':', host.n))
-		return false;
-	if (label.n > 1 && (label.p[1] | 0x20) == 'x')
-		return true;
-	for (i = 0; i < label.n; i++)
-		if (label.p[i] < '0' || label.p[i] > '9')
-			return false;
-	if (host.n >= sizeof(text))
-		return true;
-	memcpy(text, host.p, host.n);
-	text[host.n] = '\0';
-	return inet_pton(AF_INET, text, &quad) != 1;
-}
-
-static bool
-intake_destination(struct intake *in)
-{
-	const struct conf *conf = in->c->worker->conf;
-
-	in->path = in->target.path;
-	in->add_slash = in->target.query_only;
-	if (in->target.form == TARGET_ORIGIN) {
-		if (!intake_gateway(in))
-			return false;
-	} else {
-		in->host = in->target.authority.host;
-		in->port = in->target.authority.port;
-		if (in->target.form == TARGET_ABSOLUTE &&
-		    span_ieq(in->target.scheme, SPAN("https")))
-			return refuse(in, 501, GIVE_UP_BAD_REQUEST,
-			    "https:// targets need a tunnel: use CONNECT (set "
-			    "HTTPS_PROXY).");
-		in->service = conf_service_of(conf, in->host, in->port);
-	}
-	if (host_is_odd_number(in->host))
-		return bad(in, "The host is a number but no IPv4 address in "
-		    "dotted form.");
-	if (!dest_host_allowed(conf, in->host, in->port, &in->forced) ||
-	    (in->connect && !dest_connect_port_allowed(conf, in->host, in->port)))
-		return refuse(in, 403, GIVE_UP_DENIED,
-		    in->connect ? "CONNECT to this host or port is not allowed. An "
-		    "operator can open it with `connect_ports` or "
-		    "`allow_destinations`." : NULL);
-	return true;
-}
-
-
-static bool
-intake_service(struct intake *in)
-{
-	const struct conf *conf = in->c->worker->conf;
-	const struct conf_service *s;
-	struct span name;
-
-	if (!in->service->policy.allow_overrides)
-		return true;
-	in->key_text = head_get(in->h, FIELD_ABIDE_KEY);
-	name = head_get(in->h, FIELD_ABIDE_SERVICE);
-	if (!name.p)
-		return true;
-	s = conf_service_named(conf, name);
-	if (!s)
-		return bad(in, "Abide-Service names a service that is not "
-		    "configured.");
-	in->service = s;
-	return true;
-}
-
-static uint64_t
-mix_span(struct worker *w, uint64_t sum, struct span s)
-{
-	uint64_t both[2] = {sum, hash_bytes(&w->proc->hash, s.p, s.n)};
-
-	return hash_bytes(&w->proc->hash, both, sizeof(both));
-}
-
-/* The value of one query parameter as it was sent. */
-static struct span
-query_value(struct span path, struct span name)
-{
-	struct span rest = path, part, key;
-
-	if (!span_cut(&rest, '?', &part) || !rest.p)
-		return (struct span){NULL, 0};
-	while (span_cut(&rest, '&', &part)) {
-		struct span value = part;
-
-		if (span_cut(&value, '=', &key) && span_eq(key, name))
-			return value;
-	}
-	return (struct span){NULL, 0};
-}
-
-static struct span
-path_prefix(struct span path, unsigned depth)
-{
-	size_t i = 0;
-
-	for (; i < path.n && path.p[i] != '?'; i++)
-		if (path.p[i] == '/' && i > 0 && depth-- <= 1)
-			break;
-	return (struct span){path.p, i};
-}
-
-static uint64_t
-key_part(struct intake *in, const struct policy_key_part *p, uint64_t place)
-{
-	struct worker *w = in->c->worker;
-
-	switch (p->kind) {
-	case POLICY_KEY_HOST:
-		return place;
-	case POLICY_KEY_HEADER:
-		return mix_span(w, 1, head_find(in->h, p->name));
-	case POLICY_KEY_PATH:
-		return mix_span(w, 2, path_prefix(in->path, p->depth));
-	case POLICY_KEY_QUERY:
-		return mix_span(w, 3, query_value(in->path, p->name));
-	case POLICY_KEY_CLIENT:
-		return in->c->who;
-	}
-	return 0;
-}
-
-/* The state that this request shares with others of its kind. */
-static struct key *
-intake_key(struct intake *in, uint64_t place)
-{
-	const struct policy *p = &in->service->policy;
-	struct worker *w = in->c->worker;
-	bool named = in->service->name[0] != '\0';
-	struct strbuf label;
-	struct key *k = NULL;
-	uint64_t id = named ? 0 : place;
-
-	strbuf_init(&label, 512);
-	if (named)
-		strbuf_span(&label, span_of(in->service->name));
-	else
-		strbuf_fmt(&label, "%.*s:%u", SPAN_ARG(in->host), in->port);
-	for (unsigned i = 0; i < p->nkey; i++) {
-		uint64_t both[2] = {id, key_part(in, &p->key[i], place)};
-
-		id = hash_bytes(&w->proc->hash, both, sizeof(both));
-	}
-	if (in->key_text.n)
-		id = mix_span(w, id, in->key_text);
-	if (p->nkey || in->key_text.n)
-		strbuf_fmt(&label, "#%08llx", (unsigned long long)(id & 0xffffffff));
-	if (!label.failed)
-		k = key_get(in->service->state, id, strbuf_view(&label));
-	strbuf_free(&label);
-	return k;
-}
 
 static uint8_t
 intake_urgency(const struct intake *in)
@@ -460,13 +152,13 @@ exchange_alloc(struct intake *in, struct span head)
 	return x;
 }
 
+/* A proxy must not persist with an HTTP/1.0 client (RFC 9112 9.3): "keep-alive"
+ * may have come through an older proxy that did not understand it. */
 static bool
 client_wants_keep(const struct head *h)
 {
-	if (head_list_has(h, FIELD_CONNECTION, SPAN("close")))
-		return false;
-	return h->minor == 1 ||
-	    head_list_has(h, FIELD_CONNECTION, SPAN("keep-alive"));
+	return h->minor == 1 &&
+	    !head_list_has(h, FIELD_CONNECTION, SPAN("close"));
 }
 
 static void
@@ -502,6 +194,7 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	x->upgrade = in->upgrade;
 	x->expect = in->expect;
 	x->forced = in->forced;
+	x->no_trailer = forward_names_fields(h);
 	x->body = in->body;
 	x->chunk_out = in->body.kind == FRAMING_CHUNKED;
 }
@@ -530,7 +223,7 @@ exchange_build(struct intake *in)
 	}
 	if (key)
 		key_put(key);
-	(void)refuse(in, 503, GIVE_UP_MEMORY, NULL);
+	*in->no = (struct refusal){.status = 503, .why = GIVE_UP_MEMORY};
 	return NULL;
 }
 
@@ -539,12 +232,7 @@ exchange_new(struct client *c, const struct head *h, struct refusal *ret)
 {
 	struct intake in = {.c = c, .h = h, .no = ret};
 
-	if (!intake_message(&in) || !intake_max_forwards(&in) ||
-	    !intake_destination(&in) || !intake_service(&in))
-		return NULL;
-	in.upgrade = !in.connect && in.body.kind == FRAMING_NONE &&
-	    forward_wants_upgrade(h);
-	return exchange_build(&in);
+	return intake_check(&in) ? exchange_build(&in) : NULL;
 }
 
 void

@@ -32,6 +32,7 @@ struct exchange {
 	bool expect;                 /* 100-continue not answered yet */
 	bool chunk_out;              /* its body goes upstream in chunks */
 	bool head_waits;             /* worker.text holds the answer's head */
+	bool no_trailer;             /* its trailer may not pass */
 	bool forced;                 /* allow_destinations names its host */
 	bool tunnel;
 	bool up_ended, down_ended;   /* tunnel: that way's end was passed on */

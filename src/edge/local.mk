@@ -3,13 +3,17 @@ EDGE_FILES = \
 	src/edge/access.c src/edge/access.h \
 	src/edge/chan.c src/edge/chan.h \
 	src/edge/client.c src/edge/client.h \
+	src/edge/client_body.c \
+	src/edge/client_head.c \
 	src/edge/daemon.c src/edge/daemon.h \
 	src/edge/exchange.c src/edge/exchange.h \
 	src/edge/exchange_ports.c \
+	src/edge/intake.c src/edge/intake.h \
 	src/edge/listen.c src/edge/listen.h \
 	src/edge/message.c src/edge/message.h \
 	src/edge/outbuf.c src/edge/outbuf.h \
 	src/edge/pool.c src/edge/pool.h \
+	src/edge/receive.c \
 	src/edge/relay.c src/edge/relay.h \
 	src/edge/send.c src/edge/send.h \
 	src/edge/tunnel.c src/edge/tunnel.h \

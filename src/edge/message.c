@@ -124,7 +124,6 @@ message_answer(struct strbuf *out, const struct exchange *x,
 		reply.service = span_of(x->service->name);
 		reply.received_status = message_received(&x->r);
 		reply.head_only = x->is_head;
-		reply.keep_alive_10 = x->http10 && !close;
 		reply.proxy_status_details = strbuf_view(&details);
 	}
 	reply_build(out, &reply, clock_wall_ms() / 1000);

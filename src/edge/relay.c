@@ -55,7 +55,6 @@ relay_begin(struct exchange *x)
 		x->client->close = true;
 	how.framing = x->to_client;
 	how.close = x->client->close && u->framing.kind != FRAMING_TUNNEL;
-	how.keep_alive_10 = x->http10 && !how.close;
 	if (u->framing.kind == FRAMING_TUNNEL)
 		how.upgrade = head_get(&w->head, FIELD_UPGRADE);
 	strbuf_init(&status, 512);
@@ -159,7 +158,8 @@ relay_frame(struct upstream *u, struct iovec *v, int n, size_t bytes, bool done,
 	}
 	if (done) {
 		v[at++] = (struct iovec){"0\r\n", 3};
-		if (u->framing.kind == FRAMING_CHUNKED && trailer->n)
+		if (u->framing.kind == FRAMING_CHUNKED && trailer->n &&
+		    !u->no_trailer)
 			v[at++] = (struct iovec){trailer->p, trailer->n};
 		v[at++] = (struct iovec){"\r\n", 2};
 	}

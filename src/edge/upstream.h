@@ -57,6 +57,7 @@ struct upstream {
 	/* The answer being received. */
 	bool got_any;            /* a byte of it, or of a 1xx before it */
 	bool got_head;
+	bool no_trailer;         /* its trailer may not pass */
 	bool keep;               /* may serve again after this answer */
 	unsigned served;         /* answers before this one */
 	unsigned interims;
@@ -82,5 +83,14 @@ void upstream_resume(struct upstream *u);
 /* Idle until keep_ms is over. Called by whoever finished with it. */
 void upstream_to_pool(struct upstream *u);
 void upstream_look_again(struct again *a);
+
+/* Between the upstream's own files. */
+void upstream_receive(struct upstream *u); /* BUSY or DRAINING: reads on */
+/* The attempt ends without an answer: closes and reports. */
+void upstream_fail(struct upstream *u, enum attempt_end end);
+/* The connection ended; clean: by a FIN. */
+void upstream_eof(struct upstream *u, bool clean);
+/* DRAINING is over: to the pool, or closed. */
+void upstream_drained(struct upstream *u);
 
 #endif

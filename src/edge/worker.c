@@ -73,7 +73,8 @@ worker_allowed(const struct sockaddr *sa, void *arg)
 {
 	const struct upstream *u = arg;
 
-	return u->x && (u->x->forced || dest_addr_allowed(u->x->conf, sa));
+	return u->x && !dest_is_self(u->x->conf, sa) &&
+	    (u->x->forced || dest_addr_allowed(u->x->conf, sa));
 }
 
 static struct resolver_cfg

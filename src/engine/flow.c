@@ -7,14 +7,9 @@
  * A request's one timer is armed from its first event to its end, so that
  * re-arming can't fail. Ports that may call back are called last.
  */
-#include "dispatch.h"
-#include "request.h"
+#include "flow.h"
 
-static int64_t
-earlier(int64_t a_ms, int64_t b_ms)
-{
-	return a_ms < b_ms ? a_ms : b_ms;
-}
+#include "dispatch.h"
 
 /* Something will wake it: an event of its own, or the key. */
 static bool
@@ -29,7 +24,7 @@ flow_is_live(const struct request *r)
 }
 
 /* Enters a state that ends at due_ms at the latest. */
-static void
+void
 flow_enter(struct request *r, enum request_state to, int64_t due_ms)
 {
 	request_move(r, to);
@@ -38,13 +33,13 @@ flow_enter(struct request *r, enum request_state to, int64_t due_ms)
 	(void)AB_NEVER(!flow_is_live(r));
 }
 
-static int64_t
+int64_t
 flow_in(const struct request *r, int64_t ms)
 {
 	return clock_add(r->engine->now_ms, ms);
 }
 
-static void
+void
 flow_end(struct request *r)
 {
 	if (r->grant == GRANT_HELD)
@@ -53,7 +48,7 @@ flow_end(struct request *r)
 	request_move(r, REQUEST_GONE);
 }
 
-static void
+void
 flow_answer(struct request *r, int status, enum give_up why,
     int64_t retry_after_ms)
 {
@@ -68,7 +63,7 @@ flow_answer(struct request *r, int status, enum give_up why,
 }
 
 /* 503 and the like, with the true time to come back. */
-static void
+void
 flow_answer_later(struct request *r, int status, enum give_up why)
 {
 	int shut_status;
@@ -102,7 +97,7 @@ flow_ask_dry(struct request *r)
 	return DISPATCH_GO;
 }
 
-static void
+void
 flow_ask(struct request *r)
 {
 	struct engine_shared *s = r->engine->shared;
@@ -131,7 +126,7 @@ flow_ask(struct request *r)
 		flow_answer_later(r, 503, GIVE_UP_QUEUE_FULL);
 		return;
 	}
-	flow_wait(r, 0, earlier(request_limit_ms(r),
+	flow_wait(r, 0, flow_earlier(request_limit_ms(r),
 	    flow_in(r, r->policy->queue_timeout_ms)));
 }
 
@@ -146,7 +141,7 @@ flow_start(struct request *r)
 	if (r->first_attempt_ms < 0)
 		r->first_attempt_ms = r->engine->now_ms;
 	STATS_ADD(r->engine->stats.attempts, 1);
-	flow_enter(r, REQUEST_CONNECTING, earlier(r->deadline_ms,
+	flow_enter(r, REQUEST_CONNECTING, flow_earlier(r->deadline_ms,
 	    flow_in(r, r->policy->connect_timeout_ms)));
 	r->engine->ports->start(r, false);
 }
@@ -234,7 +229,7 @@ request_sent(struct request *r)
 	/* A streamed body took its own time; the answer gets its due. */
 	if (r->body.once != BODY_WHOLE && r->deadline_ms < due)
 		r->deadline_ms = due;
-	flow_enter(r, REQUEST_AWAITING, earlier(r->deadline_ms, due));
+	flow_enter(r, REQUEST_AWAITING, flow_earlier(r->deadline_ms, due));
 }
 
 static void
@@ -269,7 +264,7 @@ flow_retry(struct request *r, const struct verdict *v)
 		r->resets++;
 	r->own_until_ms = 0;
 	if (v->at_ms > r->engine->now_ms)
-		flow_wait(r, v->at_ms, earlier(v->at_ms, request_limit_ms(r)));
+		flow_wait(r, v->at_ms, flow_earlier(v->at_ms, request_limit_ms(r)));
 	else
 		flow_ask(r);
 }
@@ -335,7 +330,7 @@ request_failed(struct request *r, const struct attempt *a)
 	case VERDICT_RECONNECT:
 		r->fresh = true;
 		STATS_ADD(e->stats.reconnects, 1);
-		flow_enter(r, REQUEST_CONNECTING, earlier(r->deadline_ms,
+		flow_enter(r, REQUEST_CONNECTING, flow_earlier(r->deadline_ms,
 		    flow_in(r, r->policy->connect_timeout_ms)));
 		e->ports->start(r, true);
 		return;
@@ -421,119 +416,4 @@ request_give_up(struct request *r, int status, enum give_up why)
 	if (r->state >= REQUEST_CONNECTING && r->state <= REQUEST_AWAITING)
 		r->engine->ports->abort(r);
 	flow_answer(r, status, why, -1);
-}
-
-void
-request_progress(struct request *r)
-{
-	int64_t due = flow_in(r, r->policy->idle_timeout_ms);
-
-	switch (r->state) {
-	case REQUEST_SENDING:
-		/* A stored body goes out within the deadline; one that the
-		 * client is still sending takes the client's time. */
-		if (r->body.once == BODY_WHOLE)
-			due = earlier(due, r->deadline_ms);
-		break;
-	case REQUEST_RELAYING:
-	case REQUEST_TUNNELING:
-	case REQUEST_ANSWERING:
-		break;
-	default:
-		return;
-	}
-	(void)!timer_arm(&r->engine->timers, &r->timer, due);
-}
-
-/* WAITING is over without an admission. */
-static void
-flow_wait_over(struct request *r)
-{
-	struct engine *e = r->engine;
-	int status = r->last_throttled;
-
-	if (r->own_until_ms) {
-		r->waited_ms[WAIT_BACKOFF] += e->now_ms - r->wait_began_ms;
-		if (e->now_ms >= r->own_until_ms &&
-		    e->now_ms < request_limit_ms(r)) {
-			r->own_until_ms = 0;
-			flow_ask(r);
-			return;
-		}
-	} else if (r->grant == GRANT_MAIL) {
-		/* Admitted in this very turn: that counts. */
-		flow_enter(r, REQUEST_WAITING, flow_in(r, 1));
-		return;
-	}
-	dispatch_leave(r);
-	if (e->now_ms >= e->drain_ms)
-		flow_answer_later(r, 503, GIVE_UP_DRAINING);
-	else if (e->now_ms < r->deadline_ms)
-		flow_answer_later(r, 503, GIVE_UP_QUEUE_TIMEOUT);
-	else
-		flow_answer_later(r, status ? status : 504,
-		    r->signature_bound ? GIVE_UP_SIGNATURE : GIVE_UP_DEADLINE);
-}
-
-/* An attempt has run out of time. */
-static void
-flow_attempt_over(struct request *r)
-{
-	struct engine *e = r->engine;
-	struct attempt a = {.end = ATTEMPT_RESPONSE_TIMEOUT, .sent = true};
-
-	e->ports->abort(r);
-	if (r->body.once == BODY_WHOLE && e->now_ms >= r->deadline_ms) {
-		flow_answer(r, 504, r->signature_bound ? GIVE_UP_SIGNATURE :
-		    GIVE_UP_DEADLINE, -1);
-		return;
-	}
-	if (r->state == REQUEST_CONNECTING)
-		a = (struct attempt){.end = ATTEMPT_CONNECT_TIMEOUT};
-	request_failed(r, &a);
-}
-
-void
-flow_timeout(struct request *r)
-{
-	switch (r->state) {
-	case REQUEST_READING:
-		flow_answer(r, 408, GIVE_UP_CLIENT_TIMEOUT, -1);
-		return;
-	case REQUEST_WAITING:
-		flow_wait_over(r);
-		return;
-	case REQUEST_CONNECTING:
-	case REQUEST_SENDING:
-	case REQUEST_AWAITING:
-		flow_attempt_over(r);
-		return;
-	case REQUEST_RELAYING:
-		r->gave_up = GIVE_UP_RESPONSE_TIMEOUT;
-		break;
-	case REQUEST_TUNNELING:
-	case REQUEST_ANSWERING:
-	case REQUEST_GONE:
-	case REQUEST_STATE_COUNT:
-		break;
-	}
-	flow_end(r);
-	r->engine->ports->cut(r);
-}
-
-void
-flow_drain(struct request *r)
-{
-	int64_t due = r->timer.due_ms, at_ms;
-
-	if (r->grant == GRANT_MAIL)
-		return; /* it starts in this turn */
-	if (r->own_until_ms)
-		at_ms = r->own_until_ms;
-	else
-		(void)dispatch_why(r, &at_ms);
-	if (at_ms != TIMER_NEVER && at_ms >= r->engine->drain_ms)
-		due = r->engine->now_ms;
-	(void)!timer_arm(&r->engine->timers, &r->timer,
-	    earlier(due, r->engine->drain_ms));
 }

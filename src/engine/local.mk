@@ -2,7 +2,8 @@ ENGINE_FILES = \
 	src/engine/body.c src/engine/body.h \
 	src/engine/dispatch.c src/engine/dispatch.h \
 	src/engine/engine.c src/engine/engine.h \
-	src/engine/flow.c \
+	src/engine/flow.c src/engine/flow.h \
+	src/engine/flow_time.c \
 	src/engine/key.c src/engine/key.h \
 	src/engine/ports.h \
 	src/engine/request.c src/engine/request.h \

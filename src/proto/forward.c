@@ -270,6 +270,31 @@ forward_wants_upgrade(const struct head *h)
 	    each_protocol(NULL, h);
 }
 
+bool
+forward_names_fields(const struct head *h)
+{
+	static const struct span plain[] = {
+	    {"close", 5}, {"keep-alive", 10}, {"upgrade", 7}, {"te", 2},
+	    {"trailer", 7}, {"http2-settings", 14},
+	};
+	struct span rest, item;
+	unsigned i, k;
+
+	for (i = 0; i < h->nfields; i++) {
+		if (h->fields[i].id != FIELD_CONNECTION)
+			continue;
+		rest = h->fields[i].value;
+		while (span_next_item(&rest, &item)) {
+			for (k = 0; k < sizeof(plain) / sizeof(plain[0]); k++)
+				if (span_ieq(item, plain[k]))
+					break;
+			if (k == sizeof(plain) / sizeof(plain[0]))
+				return true;
+		}
+	}
+	return false;
+}
+
 int64_t
 forward_max_forwards(const struct head *h)
 {

@@ -37,6 +37,12 @@ bool forward_wants_upgrade(const struct head *h);
  */
 int64_t forward_max_forwards(const struct head *h);
 
+/*
+ * Connection names a field of this very message (not just close, keep-alive,
+ * upgrade and the like): trailers, which may carry it, had better not pass.
+ */
+bool forward_names_fields(const struct head *h);
+
 struct forward_request {
 	struct span host;      /* the Host value to send: authority.text of the
 	                        * target, as a rule */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_head decides when a head is whole, and turns it into an exchange or
+ * an answer. It refuses to know what makes a request acceptable (intake).
+ */
+#include "access.h"
+#include "base/mem.h"
+#include "client.h"
+
+static const struct head_limits client_limits = {
+    .head_bytes = 64 * 1024,
+    .line_bytes = 16 * 1024,
+    .fields = HEAD_FIELDS_MAX,
+};
+
+/* Room for more behind what is stashed. */
+static int
+client_grow(struct client *c, size_t most)
+{
+	size_t cap = c->in_cap < 1024 ? 2048 : c->in_cap * 2;
+	char *q;
+
+	if (c->in_n < c->in_cap)
+		return 0;
+	if (cap > most)
+		cap = most;
+	if (cap <= c->in_n)
+		return -1;
+	q = mem_realloc(c->in, cap);
+	if (!q)
+		return -1;
+	c->in = q;
+	c->in_cap = cap;
+	return 0;
+}
+
+/* A request that gets no further than its head, and has been logged. */
+static void
+client_refuse(struct client *c, const struct refusal *why)
+{
+	struct answer a = {why->status, why->why, -1};
+
+	client_answer(c, NULL, &a, why);
+}
+
+void
+client_refuse_unread(struct client *c, const struct refusal *why)
+{
+	c->worker->head.method = (struct span){NULL, 0};
+	access_refused(c, &c->worker->head, why);
+	client_refuse(c, why);
+}
+
+static void
+client_bad_head(struct client *c, enum head_result res, const char *text)
+{
+	struct refusal why = {
+	    .status = 400,
+	    .why = GIVE_UP_BAD_REQUEST,
+	    .detail = text,
+	};
+
+	if (res == HEAD_TOO_LARGE)
+		why.status = 431;
+	else if (res == HEAD_URI_TOO_LONG)
+		why.status = 414;
+	else if (res == HEAD_VERSION)
+		why.status = 505;
+	client_refuse_unread(c, &why);
+}
+
+/* A head is complete, in p[0, n); what follows it is kept. */
+static void
+client_begin(struct client *c, const char *p, size_t n)
+{
+	struct worker *w = c->worker;
+	struct refusal why = {0};
+	struct exchange *x;
+
+	x = exchange_new(c, &w->head, &why);
+	if (!x)
+		access_refused(c, &w->head, &why);
+	if (client_stash(c, p + w->head.bytes, n - w->head.bytes) < 0) {
+		if (x)
+			exchange_free(x);
+		client_lost(c);
+		return;
+	}
+	c->scan = (struct head_scan){0};
+	if (!x) {
+		client_refuse(c, &why);
+		return;
+	}
+	c->state = CLIENT_BUSY;
+	c->x = x;
+	c->body_left = x->body.length;
+	if (x->body.kind == FRAMING_CHUNKED) {
+		chunked_free(&c->chunked);
+		chunked_init(&c->chunked, false);
+	}
+	request_begin(&x->r);
+}
+
+/* p[0, n) begins with a head. False: it is not complete yet. */
+static bool
+client_take_head(struct client *c, const char *p, size_t n)
+{
+	struct worker *w = c->worker;
+	const char *text = NULL;
+	bool first = c->in_n == 0;
+	enum head_result res;
+
+	res = head_request(p, n, &c->scan, &client_limits, &w->head, &text);
+	if (res == HEAD_OK) {
+		client_begin(c, p, n);
+		return true;
+	}
+	if (res != HEAD_AGAIN) {
+		client_bad_head(c, res, text);
+		return true;
+	}
+	if (client_stash(c, p, n) < 0)
+		client_lost(c);
+	else if (first && n > 0)
+		client_timer(c, client_policy(c)->head_timeout_ms);
+	return false;
+}
+
+void
+client_read_head(struct client *c)
+{
+	struct worker *w = c->worker;
+	ssize_t got;
+
+	/* What was pipelined is there already. */
+	if (c->in_n > 0 && c->scan.at == 0 &&
+	    client_take_head(c, c->in, c->in_n))
+		return;
+	while (c->state == CLIENT_HEAD) {
+		if (c->in_n == 0) {
+			got = chan_read(&c->chan, w->scratch, WORKER_SCRATCH);
+		} else {
+			if (client_grow(c, client_limits.head_bytes + 2) < 0) {
+				client_bad_head(c, HEAD_TOO_LARGE,
+				    "the request head is too large");
+				return;
+			}
+			got = chan_read(&c->chan, c->in + c->in_n,
+			    c->in_cap - c->in_n);
+		}
+		if (got == CHAN_AGAIN)
+			return;
+		if (got <= 0) {
+			client_lost(c);
+			return;
+		}
+		if (c->in_n == 0) {
+			if (client_take_head(c, w->scratch, (size_t)got))
+				return;
+		} else {
+			c->in_n += (size_t)got;
+			if (client_take_head(c, c->in, c->in_n))
+				return;
+		}
+	}
+}

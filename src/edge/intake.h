@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * intake: what is found out about a request before there is an exchange: is it
+ * one that we serve, where does it go, whose is it. Lives on the stack.
+ */
+#ifndef AB_INTAKE_H
+#define AB_INTAKE_H
+
+#include "client.h"
+
+struct intake {
+	struct client *c;
+	const struct head *h;
+	struct target target;
+	struct framing body;
+	struct span host;     /* where it goes */
+	uint16_t port;
+	struct span path;     /* to send */
+	bool add_slash;
+	bool connect;
+	bool expect;
+	bool upgrade;
+	bool forced;
+	int64_t max_forwards; /* to send; -1: leave */
+	const struct conf_service *service;
+	struct span key_text; /* Abide-Key, or empty */
+	struct refusal *no;
+};
+
+/* False: *in->no says what to answer. */
+AB_MUST bool intake_check(struct intake *in);
+/*
+ * The state that this request shares with others of its kind; a reference, or
+ * NULL out of memory. place: hash of host and port.
+ */
+struct key *intake_key(struct intake *in, uint64_t place);
+
+#endif
