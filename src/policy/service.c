@@ -7,7 +7,7 @@
  *            counted refusal, told straggler, operator
  *      +-----------+-------------------+-----------------+
  *      v           |                   |                 |
- *    SHUT -begin-> PROBE ----ok----> PACED --wide/calm--> OPEN
+ *    SHUT -begin-> PROBE ----ok----> PACED ----calm-----> OPEN
  *      ^           |                                      ^
  *      +--neutral--+  (until = now)   release, has_rate --+
  *
@@ -244,8 +244,9 @@ widen(struct service *s, const struct service_cfg *cfg, int64_t now_ms)
 			slow_start_begin(s, now_ms);
 		break;
 	case SERVICE_PACED:
-		if (++s->window >= SERVICE_WINDOW_MAX)
-			service_move(s, SERVICE_OPEN);
+		/* However wide: to open now would let the whole line loose. */
+		if (s->window < SERVICE_WINDOW_MAX)
+			s->window++;
 		break;
 	case SERVICE_OPEN:
 	case SERVICE_SHUT: /* by another's word, since this one began */

@@ -6,7 +6,7 @@
  *   OPEN --throttled--> SHUT(until) --until passed--> PROBE (one request)
  *    ^                     ^                             |      |
  *    |                     +-------- throttled ----------+      | ok
- *    +---- window full grown, or a rate paces ---- PACED <------+
+ *    +---- calm, or a rate paces ------------ PACED <----------+
  *
  * A burst of refusals counts once: each admission carries the epoch in which
  * it was made, and only a refusal of the current epoch counts and opens the
@@ -18,7 +18,7 @@
  * are counted in it.
  *
  * Invariant: PROBE has exactly one ticket of its round out; PACED has
- * 2 <= window < SERVICE_WINDOW_MAX. So when no ticket is out and until_ms has
+ * 2 <= window <= SERVICE_WINDOW_MAX. So when no ticket is out and until_ms has
  * passed, the service is ready.
  */
 #ifndef AB_SERVICE_H
@@ -50,7 +50,7 @@ const char *wait_why_name(enum wait_why w);
 const char *service_state_name(enum service_state s);
 
 #define SERVICE_HALF_OPEN_MS 30000 /* default time since the last failure */
-#define SERVICE_WINDOW_MAX   64    /* slow start is over at this width */
+#define SERVICE_WINDOW_MAX   65536 /* the window grows no further */
 #define SERVICE_NEVER        INT64_MAX
 
 struct service_cfg {

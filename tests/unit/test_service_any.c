@@ -46,7 +46,7 @@ crowd_check(const struct crowd *c)
 	if (c->s.state == SERVICE_PROBE)
 		assert_int_equal(slow, 1);
 	if (c->s.state == SERVICE_PACED) {
-		assert_in_range(c->s.window, 2, SERVICE_WINDOW_MAX - 1);
+		assert_in_range(c->s.window, 2, SERVICE_WINDOW_MAX);
 		assert_in_range(slow, 0, c->s.window);
 	}
 	if (c->n == 0 && c->now_ms >= c->s.until_ms)

@@ -58,21 +58,21 @@ service_slow_start_doubles_each_round_trip(void **state)
 {
 	static const unsigned widths[] = {1, 2, 4, 8, 16, 32};
 	struct service s;
-	struct ticket t[SERVICE_WINDOW_MAX];
+	struct ticket t[64];
 	int64_t now_ms = shut(&s, 1000);
 
 	(void)state;
 	for (size_t round = 0; round < 6; round++) {
 		unsigned n = 0;
 
-		while (n < SERVICE_WINDOW_MAX && ready(&s, now_ms))
+		while (n < 64 && ready(&s, now_ms))
 			t[n++] = begin(&s, now_ms);
 		assert_int_equal(n, widths[round]);
 		now_ms += 100;
 		for (unsigned i = 0; i < n; i++)
 			ok(&s, &t[i], now_ms);
 	}
-	assert_int_equal(s.state, SERVICE_OPEN);
+	assert_int_equal(s.window, 64);
 }
 
 static void
@@ -93,20 +93,20 @@ service_slow_start_full_waits_for_turn(void **state)
 }
 
 static void
-service_slow_start_ends_at_full_width(void **state)
+service_slow_start_wide_window_never_lets_the_line_loose(void **state)
 {
 	struct service s;
 	int64_t now_ms = paced(&s);
 
 	(void)state;
-	for (int width = 3; width <= SERVICE_WINDOW_MAX; width++) {
+	for (unsigned i = 0; i < SERVICE_WINDOW_MAX; i++) {
 		struct ticket t = begin(&s, now_ms);
 
-		assert_int_equal(s.state, SERVICE_PACED);
 		assert_true(t.slow);
 		ok(&s, &t, now_ms);
 	}
-	assert_int_equal(s.state, SERVICE_OPEN);
+	assert_int_equal(s.state, SERVICE_PACED);
+	assert_int_equal(s.window, SERVICE_WINDOW_MAX);
 	assert_int_equal(s.flying, 0);
 }
 
@@ -387,7 +387,7 @@ main(void)
 	    cmocka_unit_test(service_probe_ok_with_rate_opens),
 	    cmocka_unit_test(service_slow_start_doubles_each_round_trip),
 	    cmocka_unit_test(service_slow_start_full_waits_for_turn),
-	    cmocka_unit_test(service_slow_start_ends_at_full_width),
+	    cmocka_unit_test(service_slow_start_wide_window_never_lets_the_line_loose),
 	    cmocka_unit_test(service_slow_start_unfilled_for_half_open_opens),
 	    cmocka_unit_test(service_slow_start_filled_window_begins_calm_anew),
 	    cmocka_unit_test(
