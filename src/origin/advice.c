@@ -10,11 +10,11 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "amount.h"
 #include "proto/httpdate.h"
-#include "value.h"
 
-#define S_NS VALUE_SECOND_NS
-#define MS_NS VALUE_MS_NS
+#define S_NS AMOUNT_SECOND_NS
+#define MS_NS AMOUNT_MS_NS
 
 static const struct {
 	const char *word, *example;

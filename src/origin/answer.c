@@ -15,9 +15,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "amount.h"
 #include "proto/httpdate.h"
 #include "proto/reply.h"
-#include "value.h"
 
 #define SLOW_PIECES 20
 
@@ -119,7 +119,7 @@ put_date(struct answer *a, struct strbuf *out, int64_t wall_ns)
 
 	if (has_field(a, SPAN("date:")))
 		return;
-	httpdate_format(wall_ns / VALUE_SECOND_NS, date);
+	httpdate_format(wall_ns / AMOUNT_SECOND_NS, date);
 	strbuf_fmt(out, "Date: %s\r\n", date);
 }
 

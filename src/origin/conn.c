@@ -21,13 +21,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "amount.h"
 #include "base/log.h"
 #include "crc.h"
 #include "route.h"
-#include "value.h"
 
-#define LINGER_NS (2 * VALUE_SECOND_NS)
-#define RESET_NS VALUE_SECOND_NS
+#define LINGER_NS (2 * AMOUNT_SECOND_NS)
+#define RESET_NS AMOUNT_SECOND_NS
 
 static const struct head_limits limits = {
     .head_bytes = 64 * 1024,

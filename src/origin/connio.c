@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "amount.h"
 #include "base/mem.h"
 #include "conn.h"
-#include "value.h"
 
 #define IN_FIRST 4096
 #define IN_MAX (68 * 1024) /* more than a head may have */
@@ -62,7 +62,7 @@ arm_timer(struct conn *c)
 	struct timeval tv;
 
 	if (c->state == CONN_RESET)
-		due_ns = origin_mono_ns() + VALUE_MS_NS;
+		due_ns = origin_mono_ns() + AMOUNT_MS_NS;
 	if (due_ns >= c->armed_ns)
 		return;
 	now_ns = origin_mono_ns();

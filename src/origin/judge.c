@@ -17,7 +17,7 @@
  */
 #include "judge.h"
 
-#include "value.h"
+#include "amount.h"
 
 static void
 by_step(const struct step *st, struct verdict *v)
@@ -37,7 +37,7 @@ by_max(const struct wish *w, struct verdict *v)
 	v->after_ns = w->after_ns;
 	/* nobody knows when a place is free: one turn of work is a guess */
 	if (v->after_ns < 0)
-		v->after_ns = w->hold_ns > 0 ? w->hold_ns : VALUE_SECOND_NS;
+		v->after_ns = w->hold_ns > 0 ? w->hold_ns : AMOUNT_SECOND_NS;
 	v->quota = (struct advice_quota){.limit = (uint32_t)w->max,
 	    .window_ns = v->after_ns};
 }
@@ -99,7 +99,7 @@ by_rates(struct key *k, const struct wish *w, int64_t now_ns, struct verdict *v)
 }
 
 int
-judge_attempt(struct keys *ks, struct key *k, struct key *self,
+judge_attempt(struct keytab *ks, struct key *k, struct key *self,
     const struct wish *w, int64_t now_ns, struct verdict *ret)
 {
 	const struct step *st = script_at(&w->script, self->script_at);
@@ -120,7 +120,7 @@ judge_attempt(struct keys *ks, struct key *k, struct key *self,
 		v.held = rc == 0 && !v.refused;
 		k->held += v.held;
 	}
-	keys_account(ks, k);
+	keytab_account(ks, k);
 	if (rc == 0)
 		*ret = v;
 	return rc;

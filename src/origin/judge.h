@@ -5,7 +5,7 @@
 #ifndef AB_ORIGIN_JUDGE_H
 #define AB_ORIGIN_JUDGE_H
 
-#include "keys.h"
+#include "keytab.h"
 
 struct verdict {
 	enum step_kind kind; /* STEP_STATUS: there is an answer */
@@ -23,7 +23,7 @@ struct verdict {
  * `self` is what the script counts by: the request that named itself, or k.
  * 0, or -1 when out of memory: the attempt can only be dropped then.
  */
-AB_MUST int judge_attempt(struct keys *ks, struct key *k, struct key *self,
+AB_MUST int judge_attempt(struct keytab *ks, struct key *k, struct key *self,
     const struct wish *w, int64_t now_ns, struct verdict *ret);
 
 /*

@@ -7,8 +7,8 @@
 
 #include <getopt.h>
 
+#include "amount.h"
 #include "pages.h"
-#include "value.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unknown"
@@ -132,7 +132,7 @@ number(const char *option, const char *text, uint64_t max, uint64_t *ret)
 {
 	uint64_t n;
 
-	if (value_count(span_of(text), max, &n) < 0 || n == 0)
+	if (amount_count(span_of(text), max, &n) < 0 || n == 0)
 		return bad(option, text, "a number from 1 up is needed");
 	*ret = n;
 	return 0;
@@ -141,7 +141,7 @@ number(const char *option, const char *text, uint64_t max, uint64_t *ret)
 static int
 duration(const char *option, const char *text, int64_t *ret_ns)
 {
-	if (value_time(span_of(text), ret_ns) < 0)
+	if (amount_time(span_of(text), ret_ns) < 0)
 		return bad(option, text, "a time is needed, e.g. 250ms or 5s");
 	return 0;
 }
@@ -198,7 +198,7 @@ opts_parse(struct opts *p, struct origin *o, int argc, char **argv)
 	*p = (struct opts){
 	    .keep = 100000,
 	    .max_conns = 20000,
-	    .idle_ns = 60 * VALUE_SECOND_NS,
+	    .idle_ns = 60 * AMOUNT_SECOND_NS,
 	};
 	while ((opt = getopt_long(argc, argv, short_options, long_options,
 		    NULL)) != -1) {

@@ -10,10 +10,10 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "amount.h"
 #include "answer.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "value.h"
 
 #define KEYS_MAX 20000u
 #define LIMITS_MAX (64u * 1024 * 1024) /* bytes of sliding windows */
@@ -24,7 +24,7 @@ read_clock(clockid_t id)
 	struct timespec ts;
 
 	(void)clock_gettime(id, &ts);
-	return (int64_t)ts.tv_sec * VALUE_SECOND_NS + ts.tv_nsec;
+	return (int64_t)ts.tv_sec * AMOUNT_SECOND_NS + ts.tv_nsec;
 }
 
 int64_t
@@ -47,16 +47,16 @@ origin_init(struct origin *o, uint64_t keep)
 		o->seed = (struct hash_key){(uint64_t)origin_mono_ns(),
 		    (uint64_t)origin_wall_ns()};
 	report_init(&o->report, keep);
-	if (keys_init(&o->keys, &o->seed, KEYS_MAX, LIMITS_MAX) < 0)
+	if (keytab_init(&o->keys, &o->seed, KEYS_MAX, LIMITS_MAX) < 0)
 		return -1;
-	return keys_init(&o->idents, &o->seed, KEYS_MAX, LIMITS_MAX);
+	return keytab_init(&o->idents, &o->seed, KEYS_MAX, LIMITS_MAX);
 }
 
 void
 origin_free(struct origin *o)
 {
-	keys_free(&o->keys);
-	keys_free(&o->idents);
+	keytab_free(&o->keys);
+	keytab_free(&o->idents);
 	report_free(&o->report);
 	for (unsigned i = 0; i < o->nrules; i++)
 		wish_free(&o->rules[i].wish);
@@ -91,8 +91,8 @@ put_readable(const struct attempt *at)
 
 	strbuf_init(&line, 16384);
 	strbuf_fmt(&line, "%" PRId64 ".%03" PRId64 " #%" PRIu64 " ",
-	    at->mono_ns / VALUE_SECOND_NS,
-	    at->mono_ns % VALUE_SECOND_NS / VALUE_MS_NS, at->seq);
+	    at->mono_ns / AMOUNT_SECOND_NS,
+	    at->mono_ns % AMOUNT_SECOND_NS / AMOUNT_MS_NS, at->seq);
 	strbuf_escaped(&line, attempt_method(at));
 	strbuf_char(&line, ' ');
 	strbuf_escaped(&line, attempt_path(at));

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "keys.h"
+#include "keytab.h"
 #include "report.h"
 
 #define ORIGIN_RULES_MAX 64
@@ -19,8 +19,8 @@ struct rule {
 };
 
 struct origin {
-	struct keys keys;
-	struct keys idents;  /* requests that named themselves with id= */
+	struct keytab keys;
+	struct keytab idents;  /* requests that named themselves with id= */
 	struct report report;
 	struct hash_key seed;
 	struct rule rules[ORIGIN_RULES_MAX];

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "value.h"
+#include "amount.h"
 
 bool
 page_covers(struct span prefix, struct span path)
@@ -46,7 +46,7 @@ settle_fail(struct wish *w, struct span sub)
 	else if (w->fail == 0)
 		w->fail = 1;
 	w->has_n = false;
-	return w->fail > VALUE_COUNT_MAX ? "n is too large" : NULL;
+	return w->fail > AMOUNT_COUNT_MAX ? "n is too large" : NULL;
 }
 
 static const char *
@@ -64,7 +64,7 @@ settle_status(struct wish *w, struct span sub)
 	uint64_t code;
 
 	if (sub.n == 0 ||
-	    value_count((struct span){sub.p + 1, sub.n - 1}, 599, &code) < 0 ||
+	    amount_count((struct span){sub.p + 1, sub.n - 1}, 599, &code) < 0 ||
 	    code < 200)
 		return "write /status/CODE with a code from 200 to 599";
 	w->code = (int)code;

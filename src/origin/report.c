@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "amount.h"
 #include "base/mem.h"
-#include "value.h"
 
 static const char *const end_words[] = {"open", "done", "cut", "left"};
 
@@ -148,10 +148,10 @@ report_put_ms(struct strbuf *out, int64_t ns)
 		strbuf_lit(out, "null");
 		return;
 	}
-	strbuf_u64(out, (uint64_t)(ns / VALUE_MS_NS));
-	if (ns % VALUE_MS_NS == 0)
+	strbuf_u64(out, (uint64_t)(ns / AMOUNT_MS_NS));
+	if (ns % AMOUNT_MS_NS == 0)
 		return;
-	n = snprintf(digits, sizeof digits, ".%06" PRId64, ns % VALUE_MS_NS);
+	n = snprintf(digits, sizeof digits, ".%06" PRId64, ns % AMOUNT_MS_NS);
 	while (n > 1 && digits[n - 1] == '0')
 		n--;
 	strbuf_put(out, digits, (size_t)n);

@@ -6,9 +6,9 @@
  */
 #include "reports.h"
 
+#include "amount.h"
 #include "pages.h"
 #include "summary.h"
-#include "value.h"
 
 struct ask {
 	struct wish wish; /* owns; only `key` is read from it */
@@ -41,7 +41,7 @@ read_query(struct ask *q, struct span query, struct strbuf *why)
 	while (span_cut(&query, '&', &part)) {
 		if (span_starts(part, SPAN("window="))) {
 			window = (struct span){part.p + 7, part.n - 7};
-			if (value_time(window, &q->window_ns) < 0 ||
+			if (amount_time(window, &q->window_ns) < 0 ||
 			    q->window_ns == 0)
 				goto bad;
 		} else if (span_starts(part, SPAN("key="))) {
@@ -74,9 +74,9 @@ static void
 forget(struct origin *o, struct span key, struct answer *a)
 {
 	report_clear(&o->report, key);
-	keys_reset(&o->keys, key);
+	keytab_reset(&o->keys, key);
 	if (key.p == NULL) {
-		keys_reset(&o->idents, key);
+		keytab_reset(&o->idents, key);
 		o->bad = 0;
 	}
 	strbuf_clear(&a->type);
@@ -124,7 +124,7 @@ int
 reports_serve(struct origin *o, const struct request *rq, struct span path,
     struct span query, struct answer *a)
 {
-	struct ask q = {.window_ns = VALUE_SECOND_NS};
+	struct ask q = {.window_ns = AMOUNT_SECOND_NS};
 	struct strbuf why;
 	bool summary = span_eq(path, SPAN("/report/summary"));
 	int rc;

@@ -186,9 +186,9 @@ key_name(const struct origin *o, const struct trip *t, struct strbuf *name)
 
 /* Gets hold of the key, so that it stays until origin_end. */
 static struct key *
-hold_key(struct keys *ks, const struct strbuf *name)
+hold_key(struct keytab *ks, const struct strbuf *name)
 {
-	struct key *k = name->failed ? NULL : keys_get(ks, strbuf_view(name));
+	struct key *k = name->failed ? NULL : keytab_get(ks, strbuf_view(name));
 
 	if (k != NULL)
 		k->running++;

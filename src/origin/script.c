@@ -5,7 +5,7 @@
  */
 #include "script.h"
 
-#include "value.h"
+#include "amount.h"
 
 int
 script_add(struct script *sc, const struct step *st)
@@ -29,8 +29,8 @@ take_times(struct span *s, uint64_t *ret)
 	n = (size_t)(star - s->p);
 	if (n + 1 == s->n)
 		*ret = SCRIPT_FOREVER;
-	else if (value_count((struct span){star + 1, s->n - n - 1},
-		     VALUE_COUNT_MAX, ret) < 0 ||
+	else if (amount_count((struct span){star + 1, s->n - n - 1},
+		     AMOUNT_COUNT_MAX, ret) < 0 ||
 	    *ret == 0)
 		return -1;
 	s->n = n;
@@ -49,7 +49,7 @@ parse_what(struct span s, struct step *st)
 	} else if (span_eq(s, SPAN("hang"))) {
 		st->kind = STEP_HANG;
 	} else {
-		if (value_count(s, 599, &status) < 0 || status < 200)
+		if (amount_count(s, 599, &status) < 0 || status < 200)
 			return -1;
 		st->status = (int)status;
 	}
@@ -73,7 +73,7 @@ parse_step(struct span s, struct step *st, const char **ret_why)
 		return -1;
 	}
 	if (s.p != NULL &&
-	    (st->kind != STEP_STATUS || value_time(s, &st->hint_ns) < 0)) {
+	    (st->kind != STEP_STATUS || amount_time(s, &st->hint_ns) < 0)) {
 		*ret_why = "the hint after a status is a time such as 2 "
 			   "(seconds), 2s or 750ms";
 		return -1;

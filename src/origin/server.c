@@ -17,10 +17,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "amount.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "conn.h"
-#include "value.h"
 
 #define BACKLOG 4096
 #define ACCEPTS_MAX 128 /* in one turn */
@@ -212,7 +212,7 @@ split_where(const char *where, char *host, size_t host_bytes, const char **port)
 	size_t n;
 
 	if (colon == NULL ||
-	    value_count(span_of(colon + 1), 65535, &number) < 0)
+	    amount_count(span_of(colon + 1), 65535, &number) < 0)
 		return -1;
 	n = (size_t)(colon - where);
 	if (n >= 2 && where[0] == '[' && where[n - 1] == ']') {

@@ -10,7 +10,7 @@
  */
 #include "wish.h"
 
-#include "value.h"
+#include "amount.h"
 #include "wishparam.h"
 
 static const char *const window_words[] = {"bucket", "fixed", "sliding",
@@ -34,12 +34,12 @@ static const struct wish_param params[] = {
 	    "to it, and a script counts them and not those of the key"},
 	{"rate", KIND_RATE, 0, 0, 0, NULL, "N/TIME",
 	    "a limit: 200/s, 90/min, 5/250ms, '90/min burst 10'; up to four"},
-	{"burst", KIND_BURST, 0, 1, VALUE_COUNT_MAX, NULL, "N",
+	{"burst", KIND_BURST, 0, 1, AMOUNT_COUNT_MAX, NULL, "N",
 	    "bucket size of the rate before it (default 1)"},
 	{"window", KIND_WORD, AT(window), 0, 0, window_words, "KIND",
 	    "bucket (default), fixed, sliding, or penalty: sliding where "
 	    "refused attempts count too"},
-	{"max", KIND_COUNT, AT(max), 1, VALUE_COUNT_MAX, NULL, "N",
+	{"max", KIND_COUNT, AT(max), 1, AMOUNT_COUNT_MAX, NULL, "N",
 	    "admit so many at once"},
 	{.help = "How a refusal looks"},
 	{"status", KIND_STATUS, AT(status), 200, 599, NULL, "CODE",
@@ -48,7 +48,7 @@ static const struct wish_param params[] = {
 	    "how it tells the wait (default seconds; see below)"},
 	{"after", KIND_TIME, AT(after_ns), 0, 0, NULL, "TIME",
 	    "the wait it tells, in place of the true one"},
-	{"fail", KIND_COUNT, AT(fail), 0, VALUE_COUNT_MAX, NULL, "N",
+	{"fail", KIND_COUNT, AT(fail), 0, AMOUNT_COUNT_MAX, NULL, "N",
 	    "refuse the first N attempts of the key"},
 	{"s", KIND_STEPS, 0, 0, 0, NULL, "STEPS",
 	    "answer in this order: 429:2*3,503,200 is three times 429 with a "
@@ -122,7 +122,7 @@ wish_init(struct wish *w)
 	    .status = 0,
 	    .hint = ADVICE_SECONDS,
 	    .after_ns = -1,
-	    .gap_ns = VALUE_SECOND_NS,
+	    .gap_ns = AMOUNT_SECOND_NS,
 	    .stale_ns = -1,
 	};
 	for (size_t i = 0; i < NPARAMS; i++) {

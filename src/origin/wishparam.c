@@ -7,8 +7,8 @@
 
 #include <inttypes.h>
 
+#include "amount.h"
 #include "proto/head.h"
-#include "value.h"
 
 /* Bytes that could end a line or a message where they don't belong. */
 static bool
@@ -95,13 +95,13 @@ set_rate(struct wish *w, struct span v, struct strbuf *why)
 	uint64_t burst;
 
 	(void)span_cut(&v, ' ', &word);
-	if (value_rate(word, &cfg.count, &cfg.period_ns) < 0)
+	if (amount_rate(word, &cfg.count, &cfg.period_ns) < 0)
 		goto bad;
 	if (v.p != NULL) {
 		v = span_trim(v);
 		if (!span_starts(v, SPAN("burst ")) ||
-		    value_count(span_trim((struct span){v.p + 6, v.n - 6}),
-			VALUE_COUNT_MAX, &burst) < 0 ||
+		    amount_count(span_trim((struct span){v.p + 6, v.n - 6}),
+			AMOUNT_COUNT_MAX, &burst) < 0 ||
 		    burst == 0)
 			goto bad;
 		cfg.burst = (uint32_t)burst;
@@ -125,7 +125,7 @@ set_number(struct wish *w, const struct wish_param *p, struct span v,
 {
 	uint64_t n;
 
-	if (value_count(v, p->max, &n) < 0 || n < p->min) {
+	if (amount_count(v, p->max, &n) < 0 || n < p->min) {
 		strbuf_fmt(why, "a number from %" PRIu64 " to %" PRIu64, p->min,
 		    p->max);
 		return -1;
@@ -154,7 +154,7 @@ set_bytes(struct wish *w, const struct wish_param *p, struct span v,
 {
 	uint64_t n;
 
-	if (value_bytes(v, &n) < 0) {
+	if (amount_bytes(v, &n) < 0) {
 		strbuf_lit(why,
 		    "a size is digits, or digits and KiB, MiB or "
 		    "GiB, up to 1024GiB");
@@ -172,7 +172,7 @@ set_time(struct wish *w, const struct wish_param *p, struct span v,
 {
 	int64_t ns;
 
-	if (value_time(v, &ns) < 0) {
+	if (amount_time(v, &ns) < 0) {
 		strbuf_lit(why,
 		    "a time is 250ms, 1.5s, 5min, 2h, 1d, or a "
 		    "bare number of seconds");
@@ -188,7 +188,7 @@ set_bool(struct wish *w, const struct wish_param *p, struct span v,
 {
 	bool on;
 
-	if (value_bool(v, &on) < 0) {
+	if (amount_bool(v, &on) < 0) {
 		strbuf_lit(why, "yes or no");
 		return -1;
 	}

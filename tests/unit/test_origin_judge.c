@@ -21,7 +21,7 @@
 static const struct hash_key seed = {1, 2};
 
 struct bench {
-	struct keys keys;
+	struct keytab keys;
 	struct wish wish;
 	struct key *key;
 	struct verdict v;
@@ -33,11 +33,11 @@ setup(struct bench *b, const char *query)
 	struct strbuf why;
 
 	strbuf_init(&why, 1000);
-	assert_int_equal(keys_init(&b->keys, &seed, 100, 1000000), 0);
+	assert_int_equal(keytab_init(&b->keys, &seed, 100, 1000000), 0);
 	wish_init(&b->wish);
 	assert_int_equal(wish_query(&b->wish, span_of(query), &why), 0);
 	assert_int_equal(wish_check(&b->wish, &why), 0);
-	b->key = keys_get(&b->keys, SPAN("k"));
+	b->key = keytab_get(&b->keys, SPAN("k"));
 	assert_non_null(b->key);
 	key_adopt_limits(b->key, &b->wish);
 	key_adopt_script(b->key, &b->wish);
@@ -48,7 +48,7 @@ static void
 teardown(struct bench *b)
 {
 	wish_free(&b->wish);
-	keys_free(&b->keys);
+	keytab_free(&b->keys);
 }
 
 /* The status, 0 where the path's own is due. */
@@ -152,7 +152,7 @@ script_counts_by_the_one_who_came(void **state)
 
 	(void)state;
 	setup(&b, "fail=1");
-	id = keys_get(&b.keys, SPAN("k\n1"));
+	id = keytab_get(&b.keys, SPAN("k\n1"));
 	assert_non_null(id);
 	key_adopt_script(id, &b.wish);
 	assert_int_equal(attempt(&b, T0), 429);
@@ -160,7 +160,7 @@ script_counts_by_the_one_who_came(void **state)
 	assert_int_equal(judge_attempt(&b.keys, b.key, id, &b.wish, T0, &b.v),
 	    0);
 	assert_int_equal(b.v.status, 429);
-	keys_reset(&b.keys, SPAN("k"));
+	keytab_reset(&b.keys, SPAN("k"));
 	assert_int_equal(id->script_at, 0);
 	assert_int_equal(b.key->script_at, 0);
 	teardown(&b);
@@ -234,24 +234,24 @@ key_with_other_limits_starts_anew(void **state)
 static void
 keys_over_the_bound_lose_the_longest_unused(void **state)
 {
-	struct keys ks;
+	struct keytab ks;
 	struct key *busy;
 
 	(void)state;
-	assert_int_equal(keys_init(&ks, &seed, 3, 1000000), 0);
-	busy = keys_get(&ks, SPAN("a"));
+	assert_int_equal(keytab_init(&ks, &seed, 3, 1000000), 0);
+	busy = keytab_get(&ks, SPAN("a"));
 	assert_non_null(busy);
 	busy->running = 1;
-	assert_non_null(keys_get(&ks, SPAN("b")));
-	assert_non_null(keys_get(&ks, SPAN("c")));
-	assert_non_null(keys_get(&ks, SPAN("b")));
-	assert_non_null(keys_get(&ks, SPAN("d")));
-	assert_ptr_equal(keys_find(&ks, SPAN("a")), busy);
-	assert_non_null(keys_find(&ks, SPAN("b")));
-	assert_null(keys_find(&ks, SPAN("c")));
-	assert_non_null(keys_find(&ks, SPAN("d")));
+	assert_non_null(keytab_get(&ks, SPAN("b")));
+	assert_non_null(keytab_get(&ks, SPAN("c")));
+	assert_non_null(keytab_get(&ks, SPAN("b")));
+	assert_non_null(keytab_get(&ks, SPAN("d")));
+	assert_ptr_equal(keytab_find(&ks, SPAN("a")), busy);
+	assert_non_null(keytab_find(&ks, SPAN("b")));
+	assert_null(keytab_find(&ks, SPAN("c")));
+	assert_non_null(keytab_find(&ks, SPAN("d")));
 	busy->running = 0;
-	keys_free(&ks);
+	keytab_free(&ks);
 }
 
 static void
@@ -265,8 +265,8 @@ keys_over_their_memory_are_forgotten(void **state)
 	for (int i = 0; i < 200; i++)
 		assert_int_equal(attempt(&b, T0), 0);
 	assert_int_equal(b.keys.bytes, 256 * sizeof(int64_t));
-	assert_non_null(keys_get(&b.keys, SPAN("other")));
-	assert_null(keys_find(&b.keys, SPAN("k")));
+	assert_non_null(keytab_get(&b.keys, SPAN("other")));
+	assert_null(keytab_find(&b.keys, SPAN("k")));
 	assert_int_equal(b.keys.bytes, 0);
 	teardown(&b);
 }
@@ -391,6 +391,12 @@ summary_percentiles_are_nearest_rank(void **state)
 	}
 	summary_json(&r, SPAN("a"), S, 0, &out);
 	assert_holds(&out, "\"gap_p50_ms\":50,\"gap_p99_ms\":99,");
+	report_clear(&r, (struct span){NULL, 0});
+	for (int i = 0; i < 4; i++)
+		(void)add(&r, "a", T0 + i * i * S, 200);
+	strbuf_clear(&out);
+	summary_json(&r, SPAN("a"), S, 0, &out);
+	assert_holds(&out, "\"gap_p50_ms\":3000,\"gap_p99_ms\":5000,");
 	report_free(&r);
 	strbuf_free(&out);
 }

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "origin/amount.h"
 #include "origin/crc.h"
-#include "origin/value.h"
 #include "origin/wish.h"
 
 #define S INT64_C(1000000000)
@@ -20,7 +20,7 @@
 #define WALL (INT64_C(784111777) * S + 250 * MS) /* 1994-11-06 08:49:37.25 */
 
 static void
-value_time_reads_units_and_nothing_else(void **state)
+amount_time_reads_units_and_nothing_else(void **state)
 {
 	static const struct {
 		const char *text;
@@ -59,7 +59,7 @@ value_time_reads_units_and_nothing_else(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(t); i++) {
 		ns = -1;
-		if (value_time(span_of(t[i].text), &ns) < 0)
+		if (amount_time(span_of(t[i].text), &ns) < 0)
 			ns = -1;
 		if (ns != t[i].ns)
 			fail_msg("'%s' is %lld", t[i].text, (long long)ns);
@@ -67,7 +67,7 @@ value_time_reads_units_and_nothing_else(void **state)
 }
 
 static void
-value_rate_is_a_count_in_a_period(void **state)
+amount_rate_is_a_count_in_a_period(void **state)
 {
 	static const struct {
 		const char *text;
@@ -101,7 +101,7 @@ value_rate_is_a_count_in_a_period(void **state)
 	for (size_t i = 0; i < COUNT(t); i++) {
 		count = 0;
 		period_ns = 0;
-		if (value_rate(span_of(t[i].text), &count, &period_ns) < 0)
+		if (amount_rate(span_of(t[i].text), &count, &period_ns) < 0)
 			count = 0;
 		if (count != t[i].count ||
 		    (count != 0 && period_ns != t[i].period_ns))
@@ -111,7 +111,7 @@ value_rate_is_a_count_in_a_period(void **state)
 }
 
 static void
-value_bytes_reads_binary_units(void **state)
+amount_bytes_reads_binary_units(void **state)
 {
 	static const struct {
 		const char *text;
@@ -134,7 +134,7 @@ value_bytes_reads_binary_units(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(t); i++) {
 		n = 1;
-		if (value_bytes(span_of(t[i].text), &n) < 0)
+		if (amount_bytes(span_of(t[i].text), &n) < 0)
 			n = 1;
 		if (n != t[i].n)
 			fail_msg("'%s' is %llu", t[i].text,
@@ -403,9 +403,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(value_time_reads_units_and_nothing_else),
-	    cmocka_unit_test(value_rate_is_a_count_in_a_period),
-	    cmocka_unit_test(value_bytes_reads_binary_units),
+	    cmocka_unit_test(amount_time_reads_units_and_nothing_else),
+	    cmocka_unit_test(amount_rate_is_a_count_in_a_period),
+	    cmocka_unit_test(amount_bytes_reads_binary_units),
 	    cmocka_unit_test(script_steps_come_in_order),
 	    cmocka_unit_test(script_with_a_star_never_ends),
 	    cmocka_unit_test(script_that_is_no_script_is_refused),

@@ -4,7 +4,7 @@
  * how fractions are kept exact: a decimal is a whole part and billionths, never
  * a double. It knows nothing of what a number is for.
  */
-#include "value.h"
+#include "amount.h"
 
 #define BILLION UINT64_C(1000000000)
 
@@ -16,14 +16,14 @@ struct unit {
 static const struct unit time_units[] = {
     {"ns", 1},
     {"us", 1000},
-    {"ms", VALUE_MS_NS},
-    {"s", VALUE_SECOND_NS},
-    {"sec", VALUE_SECOND_NS},
-    {"min", 60 * VALUE_SECOND_NS},
-    {"h", 3600 * VALUE_SECOND_NS},
-    {"hour", 3600 * VALUE_SECOND_NS},
-    {"d", 86400 * VALUE_SECOND_NS},
-    {"day", 86400 * VALUE_SECOND_NS},
+    {"ms", AMOUNT_MS_NS},
+    {"s", AMOUNT_SECOND_NS},
+    {"sec", AMOUNT_SECOND_NS},
+    {"min", 60 * AMOUNT_SECOND_NS},
+    {"h", 3600 * AMOUNT_SECOND_NS},
+    {"hour", 3600 * AMOUNT_SECOND_NS},
+    {"d", 86400 * AMOUNT_SECOND_NS},
+    {"day", 86400 * AMOUNT_SECOND_NS},
 };
 
 /* 0 where there is no such unit. */
@@ -78,31 +78,31 @@ take_decimal(struct span *rest, uint64_t *ret_whole, uint64_t *ret_billionths)
 }
 
 int
-value_time(struct span s, int64_t *ret_ns)
+amount_time(struct span s, int64_t *ret_ns)
 {
 	uint64_t whole, part, unit, ns;
 	int64_t u;
 
 	if (take_decimal(&s, &whole, &part) < 0)
 		return -1;
-	u = s.n == 0 ? VALUE_SECOND_NS : unit_ns(s);
+	u = s.n == 0 ? AMOUNT_SECOND_NS : unit_ns(s);
 	if (u == 0)
 		return -1;
 	unit = (uint64_t)u;
-	if (whole > (uint64_t)VALUE_TIME_MAX_NS / unit)
+	if (whole > (uint64_t)AMOUNT_TIME_MAX_NS / unit)
 		return -1;
 	/* part < 10^9; the unit is split so that the product stays small */
 	ns = unit >= BILLION ? part * (unit / BILLION)
 			     : (part * unit + BILLION - 1) / BILLION;
 	ns += whole * unit;
-	if (ns > (uint64_t)VALUE_TIME_MAX_NS)
+	if (ns > (uint64_t)AMOUNT_TIME_MAX_NS)
 		return -1;
 	*ret_ns = (int64_t)ns;
 	return 0;
 }
 
 int
-value_bytes(struct span s, uint64_t *ret)
+amount_bytes(struct span s, uint64_t *ret)
 {
 	static const struct {
 		const char *name;
@@ -129,7 +129,7 @@ value_bytes(struct span s, uint64_t *ret)
 }
 
 int
-value_count(struct span s, uint64_t max, uint64_t *ret)
+amount_count(struct span s, uint64_t max, uint64_t *ret)
 {
 	uint64_t v;
 
@@ -140,7 +140,7 @@ value_count(struct span s, uint64_t max, uint64_t *ret)
 }
 
 int
-value_rate(struct span s, uint32_t *ret_count, int64_t *ret_period_ns)
+amount_rate(struct span s, uint32_t *ret_count, int64_t *ret_period_ns)
 {
 	uint64_t whole, part, ten;
 	int64_t period;
@@ -149,17 +149,18 @@ value_rate(struct span s, uint32_t *ret_count, int64_t *ret_period_ns)
 		return -1;
 	s = (struct span){s.p + 1, s.n - 1};
 	period = unit_ns(s);
-	if (period == 0 && value_time(s, &period) < 0)
+	if (period == 0 && amount_time(s, &period) < 0)
 		return -1;
 	while (part != 0) {
 		ten = part * 10;
 		whole = whole * 10 + ten / BILLION;
 		part = ten % BILLION;
-		if (period > VALUE_TIME_MAX_NS / 10 || whole > VALUE_COUNT_MAX)
+		if (period > AMOUNT_TIME_MAX_NS / 10 ||
+		    whole > AMOUNT_COUNT_MAX)
 			return -1;
 		period *= 10;
 	}
-	if (whole == 0 || whole > VALUE_COUNT_MAX || period == 0)
+	if (whole == 0 || whole > AMOUNT_COUNT_MAX || period == 0)
 		return -1;
 	*ret_count = (uint32_t)whole;
 	*ret_period_ns = period;
@@ -167,7 +168,7 @@ value_rate(struct span s, uint32_t *ret_count, int64_t *ret_period_ns)
 }
 
 int
-value_bool(struct span s, bool *ret)
+amount_bool(struct span s, bool *ret)
 {
 	static const char *const yes[] = {"", "1", "yes", "true", "on"};
 	static const char *const no[] = {"0", "no", "false", "off"};

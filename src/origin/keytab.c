@@ -3,17 +3,17 @@
  * Keys. This file decides what is remembered and when it is forgotten; what a
  * limiter says is left to limit.c, who is refused to judge.c.
  */
-#include "keys.h"
+#include "keytab.h"
 
 #include "base/mem.h"
 
 #define KEY_OF(l) AB_CONTAINER((l), struct key, lru)
 
 int
-keys_init(struct keys *ks, const struct hash_key *seed, size_t max,
+keytab_init(struct keytab *ks, const struct hash_key *seed, size_t max,
     size_t bytes_max)
 {
-	*ks = (struct keys){
+	*ks = (struct keytab){
 	    .seed = *seed,
 	    .max = max,
 	    .bytes_max = bytes_max,
@@ -23,17 +23,17 @@ keys_init(struct keys *ks, const struct hash_key *seed, size_t max,
 }
 
 static void
-key_reset(struct keys *ks, struct key *k)
+key_reset(struct keytab *ks, struct key *k)
 {
 	for (unsigned i = 0; i < k->nlimits; i++)
 		limit_clear(&k->limits[i]);
 	k->script_at = 0;
 	k->hinted_ns = k->until_ns = 0;
-	keys_account(ks, k);
+	keytab_account(ks, k);
 }
 
 static void
-key_forget(struct keys *ks, struct key *k)
+key_forget(struct keytab *ks, struct key *k)
 {
 	key_reset(ks, k);
 	map_del(&ks->map, &k->node);
@@ -43,7 +43,7 @@ key_forget(struct keys *ks, struct key *k)
 }
 
 void
-keys_free(struct keys *ks)
+keytab_free(struct keytab *ks)
 {
 	while (!list_empty(&ks->lru))
 		key_forget(ks, KEY_OF(list_first(&ks->lru)));
@@ -51,7 +51,7 @@ keys_free(struct keys *ks)
 }
 
 static struct key *
-find(const struct keys *ks, struct span name, uint64_t hash)
+find(const struct keytab *ks, struct span name, uint64_t hash)
 {
 	struct map_node *it;
 
@@ -66,14 +66,14 @@ find(const struct keys *ks, struct span name, uint64_t hash)
 }
 
 struct key *
-keys_find(const struct keys *ks, struct span name)
+keytab_find(const struct keytab *ks, struct span name)
 {
 	return find(ks, name, hash_bytes(&ks->seed, name.p, name.n));
 }
 
 /* Forgets idle keys, longest unused first, until the bounds hold. */
 static void
-keys_trim(struct keys *ks)
+keytab_trim(struct keytab *ks)
 {
 	struct list *it, *tmp;
 
@@ -86,7 +86,7 @@ keys_trim(struct keys *ks)
 }
 
 static struct key *
-key_make(struct keys *ks, struct span name, uint64_t hash)
+key_make(struct keytab *ks, struct span name, uint64_t hash)
 {
 	struct key *k = mem_zalloc(sizeof *k);
 
@@ -104,7 +104,7 @@ key_make(struct keys *ks, struct span name, uint64_t hash)
 }
 
 struct key *
-keys_get(struct keys *ks, struct span name)
+keytab_get(struct keytab *ks, struct span name)
 {
 	uint64_t hash = hash_bytes(&ks->seed, name.p, name.n);
 	struct key *k = find(ks, name, hash);
@@ -116,13 +116,13 @@ keys_get(struct keys *ks, struct span name)
 	list_del(&k->lru);
 	list_push_back(&ks->lru, &k->lru);
 	k->running++; /* so that the trim spares it */
-	keys_trim(ks);
+	keytab_trim(ks);
 	k->running--;
 	return k;
 }
 
 void
-keys_reset(struct keys *ks, struct span name)
+keytab_reset(struct keytab *ks, struct span name)
 {
 	struct list *it, *tmp;
 
@@ -137,7 +137,7 @@ keys_reset(struct keys *ks, struct span name)
 }
 
 void
-keys_account(struct keys *ks, struct key *k)
+keytab_account(struct keytab *ks, struct key *k)
 {
 	size_t now = 0;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keys: what is remembered about each key, in bounded memory.
+ * keytab: what is remembered about each key, in bounded memory.
  *
  * The table owns its keys. When there are too many, or their limiters hold too
  * much memory, the one unused for longest is forgotten; a key with attempts in
  * progress is not.
  */
-#ifndef AB_ORIGIN_KEYS_H
-#define AB_ORIGIN_KEYS_H
+#ifndef AB_ORIGIN_KEYTAB_H
+#define AB_ORIGIN_KEYTAB_H
 
 #include "base/hash.h"
 #include "base/list.h"
@@ -31,7 +31,7 @@ struct key {
 	size_t bytes;         /* limiters' heap, as the table has it on account */
 };
 
-struct keys {
+struct keytab {
 	struct map map;
 	struct list lru;
 	struct hash_key seed;
@@ -40,19 +40,19 @@ struct keys {
 	size_t bytes_max;
 };
 
-AB_MUST int keys_init(struct keys *ks, const struct hash_key *seed, size_t max,
+AB_MUST int keytab_init(struct keytab *ks, const struct hash_key *seed, size_t max,
     size_t bytes_max);
-void keys_free(struct keys *ks);
+void keytab_free(struct keytab *ks);
 /* Finds or makes it; it becomes the latest used. NULL: out of memory. */
-AB_MUST struct key *keys_get(struct keys *ks, struct span name);
-struct key *keys_find(const struct keys *ks, struct span name);
+AB_MUST struct key *keytab_get(struct keytab *ks, struct span name);
+struct key *keytab_find(const struct keytab *ks, struct span name);
 /*
  * Every key (name.p NULL), or the one, starts anew; and those that are named
  * after it: name, LF, anything.
  */
-void keys_reset(struct keys *ks, struct span name);
+void keytab_reset(struct keytab *ks, struct span name);
 /* After limiters took attempts: their memory is put on the account. */
-void keys_account(struct keys *ks, struct key *k);
+void keytab_account(struct keytab *ks, struct key *k);
 
 /*
  * Makes the key's limits, or its script, those of the wish. Where they were
