@@ -135,7 +135,8 @@ lint() {
 	local start=$SECONDS log=build/lint.out last
 	make --no-print-directory -j"$JOBS" -C build/plain lint >"$log" 2>&1 ||
 		true
-	last=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+	last=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" |
+		tail -n 1) || true
 	if [ -n "$last" ]; then
 		last=${last//[!0-9 ]/}
 		read -ra last <<<"$last"
@@ -164,6 +165,15 @@ distcheck() {
 	make --no-print-directory -j"$JOBS" -C build/plain distcheck
 }
 
+# Also where the run itself breaks off: then with one failure more.
+sum_up() {
+	local status=$?
+	trap - EXIT
+	[ "$status" -eq 0 ] || [ "$FAILED" -gt 0 ] || FAILED=1
+	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
+	[ "$FAILED" -eq 0 ] && [ "$PASSED" -gt 0 ] || exit 1
+}
+
 all_tests() {
 	local full=no name
 	[ "${CI:-}" != true ] || full=yes
@@ -173,6 +183,7 @@ all_tests() {
 	*) die "test takes no argument but --full" ;;
 	esac
 
+	trap sum_up EXIT
 	mkdir -p build
 	for name in plain asan tsan; do
 		step "$name build" "build/$name.out" build "$name" || continue
@@ -189,6 +200,4 @@ all_tests() {
 		install_missing
 		step fuzz build/fuzz.out dev_fuzz 10 || true
 	fi
-	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
-	[ "$FAILED" -eq 0 ] && [ "$PASSED" -gt 0 ]
 }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 ENGINE_FILES = \
 	src/engine/body.c src/engine/body.h \
 	src/engine/dispatch.c src/engine/dispatch.h \

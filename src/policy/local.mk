@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 POLICY_FILES = \
 	src/policy/backoff.c src/policy/backoff.h \
 	src/policy/bucket.c src/policy/bucket.h \

@@ -283,6 +283,7 @@ log_from_thread(void *arg)
 static void
 log_put_when_from_threads_never_mixes_lines(void **state)
 {
+	static char letters[] = "abcd";
 	pthread_t threads[4];
 	int pair[2];
 
@@ -291,7 +292,7 @@ log_put_when_from_threads_never_mixes_lines(void **state)
 	log_set_fd(pair[1]);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL,
-				     log_from_thread, &"abcd"[i]),
+				     log_from_thread, &letters[i]),
 		    0);
 	for (size_t i = 0; i < 4 * 200; i++) {
 		size_t want = sizeof(STAMP " info x") - 1 + 500 + 1;
