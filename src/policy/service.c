@@ -62,6 +62,7 @@ service_init(struct service *s)
 {
 	*s = (struct service){.state = SERVICE_OPEN,
 	    .why = WAIT_TOLD,
+	    .step_ms = SERVICE_STEP_MIN_MS,
 	    .last_fail_ms = -1};
 }
 
@@ -86,7 +87,60 @@ slow_start_begin(struct service *s, int64_t now_ms)
 {
 	service_move(s, SERVICE_PACED);
 	s->window = 2;
+	s->grown = s->used = 0;
+	s->step_at_ms = now_ms;
 	s->calm_ms = now_ms;
+}
+
+/* The steps of slow start follow the scale on which the server thinks. */
+static int64_t
+step_of(int64_t wait_ms)
+{
+	int64_t step_ms = wait_ms / SERVICE_STEP_PART;
+
+	if (step_ms < SERVICE_STEP_MIN_MS)
+		return SERVICE_STEP_MIN_MS;
+	return step_ms > SERVICE_STEP_MAX_MS ? SERVICE_STEP_MAX_MS : step_ms;
+}
+
+static bool
+step_is_over(const struct service *s, int64_t now_ms)
+{
+	return now_ms - s->step_at_ms >= s->step_ms;
+}
+
+static unsigned
+next_window(const struct service *s)
+{
+	return s->grown > SERVICE_WINDOW_MAX - s->window ? SERVICE_WINDOW_MAX :
+	    s->window + s->grown;
+}
+
+/* Slow start: room both under way and in this step? */
+static bool
+slow_start_ready(const struct service *s, int64_t now_ms, int64_t *ret_at_ms)
+{
+	bool over = step_is_over(s, now_ms);
+	unsigned window = over ? next_window(s) : s->window;
+
+	if (s->flying < window && (over || s->used < window))
+		return true;
+	/* The next step may be wider than what is under way. */
+	*ret_at_ms = !over && s->flying < next_window(s) ?
+	    s->step_at_ms + s->step_ms : SERVICE_NEVER;
+	return false;
+}
+
+static void
+slow_start_admit(struct service *s, int64_t now_ms)
+{
+	if (step_is_over(s, now_ms)) {
+		s->window = next_window(s);
+		s->grown = s->used = 0;
+		s->step_at_ms = now_ms;
+	}
+	if (++s->used >= s->window)
+		s->calm_ms = now_ms;
 }
 
 /*
@@ -122,11 +176,8 @@ service_ready(const struct service *s, int64_t now_ms, enum wait_why *ret_why,
 		*ret_at_ms = SERVICE_NEVER;
 		return false;
 	case SERVICE_PACED:
-		if (s->flying < s->window)
-			return true;
 		*ret_why = WAIT_TURN;
-		*ret_at_ms = SERVICE_NEVER;
-		return false;
+		return slow_start_ready(s, now_ms, ret_at_ms);
 	}
 	return true;
 }
@@ -155,6 +206,8 @@ service_begin(struct service *s, const struct service_cfg *cfg, int64_t now_ms,
 	else if (s->state == SERVICE_PACED &&
 	    (cfg->has_rate || now_ms - s->calm_ms >= cfg->half_open_ms))
 		service_move(s, SERVICE_OPEN);
+	if (s->state == SERVICE_PACED)
+		slow_start_admit(s, now_ms);
 
 	*ret = (struct ticket){
 	    .epoch = s->epoch,
@@ -207,6 +260,7 @@ straggler_throttled(struct service *s, int64_t now_ms, int status,
 	/* The jitter of a hold is drawn once, by who begins it. */
 	if (s->state != SERVICE_SHUT)
 		s->jitter_ms = jitter_ms;
+	s->step_ms = step_of(wait_ms);
 	shut_until(s, hold_end(now_ms, wait_ms, s->jitter_ms), WAIT_TOLD,
 	    status);
 }
@@ -227,6 +281,7 @@ service_throttled(struct service *s, const struct service_cfg *cfg,
 	s->epoch++;
 	s->last_fail_ms = now_ms;
 	s->jitter_ms = jitter_ms;
+	s->step_ms = step_of(wait_ms);
 	shut_until(s, hold_end(now_ms, wait_ms, jitter_ms),
 	    told ? WAIT_TOLD : WAIT_BACKOFF, status);
 	return true;
@@ -245,8 +300,8 @@ widen(struct service *s, const struct service_cfg *cfg, int64_t now_ms)
 		break;
 	case SERVICE_PACED:
 		/* However wide: to open now would let the whole line loose. */
-		if (s->window < SERVICE_WINDOW_MAX)
-			s->window++;
+		if (s->grown < SERVICE_WINDOW_MAX)
+			s->grown++;
 		break;
 	case SERVICE_OPEN:
 	case SERVICE_SHUT: /* by another's word, since this one began */

@@ -51,6 +51,9 @@ const char *service_state_name(enum service_state s);
 
 #define SERVICE_HALF_OPEN_MS 30000 /* default time since the last failure */
 #define SERVICE_WINDOW_MAX   65536 /* the window grows no further */
+#define SERVICE_STEP_PART    8     /* a step of slow start: this part of the hold */
+#define SERVICE_STEP_MIN_MS  20
+#define SERVICE_STEP_MAX_MS  1000
 #define SERVICE_NEVER        INT64_MAX
 
 struct service_cfg {
@@ -68,7 +71,12 @@ struct service {
 	unsigned fails;        /* consecutive, one per epoch */
 	uint64_t epoch;
 	int64_t last_fail_ms;  /* -1: none yet */
-	unsigned window;       /* PACED: how many may be under way */
+	unsigned window;       /* PACED: how many may be under way, and start in
+	                        * one step */
+	unsigned grown;        /* by how much the next step is wider */
+	unsigned used;         /* started in this step */
+	int64_t step_at_ms;    /* when it began */
+	int64_t step_ms;       /* how long it lasts: of the last hold */
 	uint64_t round;        /* counts probes: whose tickets `flying` counts */
 	unsigned flying;       /* slow tickets of this round not yet over */
 	int64_t calm_ms;       /* PACED: when the window was last full, or since */
@@ -126,8 +134,9 @@ bool service_throttled(struct service *s, const struct service_cfg *cfg,
 /*
  * A final answer that was no refusal: of the current epoch, it clears the count
  * of refusals. A probe's opens (has_rate) or begins slow start with a window
- * of 2; each of slow start widens the window by one, so that it doubles with
- * each round trip.
+ * of 2; each of slow start widens the next step's window by one. So it doubles
+ * with each round trip, and not more than once in a step: where answers take a
+ * millisecond, round trips alone would let a whole line loose in no time.
  */
 void service_ok(struct service *s, const struct service_cfg *cfg,
     const struct ticket *t, int64_t now_ms);

@@ -10,6 +10,7 @@
 
 #define JITTER 300
 #define HALF_OPEN 30000
+#define STEP 125 /* ms of slow start, after a hold of 1000 */
 
 static const struct service_cfg plain = {.failure_cutoff = 5,
     .half_open_ms = HALF_OPEN,

