@@ -150,8 +150,7 @@ dispatch_tick(struct timer *t, int64_t now_ms)
 	key_clock(k, now_ms);
 	key_pump(k, tick->engine);
 	pthread_mutex_unlock(&k->lock);
-	if (!timer_armed(t) && list_empty(&tick->late))
-		key_put(k);
+	key_put(k); /* of this tick; armed anew, it has taken another */
 }
 
 void

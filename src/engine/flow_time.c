@@ -50,13 +50,13 @@ flow_wait_over(struct request *r)
 		return;
 	}
 	dispatch_leave(r);
-	if (e->now_ms >= e->drain_ms)
-		flow_answer_later(r, 503, GIVE_UP_DRAINING);
-	else if (e->now_ms < r->deadline_ms)
-		flow_answer_later(r, 503, GIVE_UP_QUEUE_TIMEOUT);
-	else
+	if (e->now_ms >= r->deadline_ms)
 		flow_answer_later(r, status ? status : 504,
 		    r->signature_bound ? GIVE_UP_SIGNATURE : GIVE_UP_DEADLINE);
+	else if (e->drain_ms != TIMER_NEVER)
+		flow_answer_later(r, 503, GIVE_UP_DRAINING);
+	else
+		flow_answer_later(r, 503, GIVE_UP_QUEUE_TIMEOUT);
 }
 
 /* An attempt has run out of time. */
