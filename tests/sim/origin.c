@@ -56,13 +56,18 @@ note_hint(struct try *t, const struct head *h)
 	const struct policy *p = j->r.policy;
 	struct world *w = j->world;
 	struct hint hint;
+	int64_t until_us;
 
 	if (!verdict_statuses_has(&p->verdict.retry_on, h->status) || p->dry_run)
 		return;
 	hint = hint_find(&p->hint, h, sim_ports.wall_ms(j->r.engine));
-	if (hint.valid && hint.wait_ms < INT64_MAX / 2000 &&
-	    w->now_us + hint.wait_ms * 1000 > j->lane->hint_until_us)
-		j->lane->hint_until_us = w->now_us + hint.wait_ms * 1000;
+	if (!hint.valid)
+		return;
+	until_us = hint.wait_ms < INT64_MAX / 2000
+	    ? w->now_us + hint.wait_ms * 1000
+	    : INT64_MAX;
+	if (until_us > j->lane->hint_until_us)
+		j->lane->hint_until_us = until_us;
 }
 
 static size_t
