@@ -73,6 +73,14 @@ service_move(struct service *s, enum service_state to)
 	s->state = to;
 }
 
+/* Nobody has been held up for long: what was refused once is forgotten. */
+static void
+service_calm(struct service *s)
+{
+	service_move(s, SERVICE_OPEN);
+	s->peak = 0;
+}
+
 static void
 probe_begin(struct service *s)
 {
@@ -116,15 +124,39 @@ next_window(const struct service *s)
 	    s->window + s->grown;
 }
 
+/* When the next one of this step may start: they are spread over it, since a
+ * limiter counts what comes at once. A full step: its end. */
+static int64_t
+step_next_ms(const struct service *s)
+{
+	return s->step_at_ms + (s->step_ms * s->used + s->window - 1) / s->window;
+}
+
+/* By how much the next step may be wider: twofold up to half the width that
+ * was refused last, then by an eighth (as TCP does past ssthresh). */
+static unsigned
+growth_limit(const struct service *s)
+{
+	unsigned half = s->peak / 2;
+
+	if (s->peak == 0 || s->window * 2 <= half)
+		return s->window;
+	if (s->window < half)
+		return half - s->window;
+	return s->window / 8 + 1;
+}
+
 /* Slow start: room both under way and in this step? */
 static bool
 slow_start_ready(const struct service *s, int64_t now_ms, int64_t *ret_at_ms)
 {
 	bool over = step_is_over(s, now_ms);
-	unsigned window = over ? next_window(s) : s->window;
+	int64_t next_ms = over ? now_ms : step_next_ms(s);
 
-	if (s->flying < window && (over || s->used < window))
-		return true;
+	if (s->flying < (over ? next_window(s) : s->window)) {
+		*ret_at_ms = next_ms;
+		return now_ms >= next_ms;
+	}
 	/* The next step may be wider than what is under way. */
 	*ret_at_ms = !over && s->flying < next_window(s) ?
 	    s->step_at_ms + s->step_ms : SERVICE_NEVER;
@@ -205,7 +237,7 @@ service_begin(struct service *s, const struct service_cfg *cfg, int64_t now_ms,
 		probe_begin(s);
 	else if (s->state == SERVICE_PACED &&
 	    (cfg->has_rate || now_ms - s->calm_ms >= cfg->half_open_ms))
-		service_move(s, SERVICE_OPEN);
+		service_calm(s);
 	if (s->state == SERVICE_PACED)
 		slow_start_admit(s, now_ms);
 
@@ -277,6 +309,8 @@ service_throttled(struct service *s, const struct service_cfg *cfg,
 		    jitter_ms);
 		return false;
 	}
+	if (s->state == SERVICE_PACED)
+		s->peak = s->window;
 	s->fails = service_fails_after(s, t);
 	s->epoch++;
 	s->last_fail_ms = now_ms;
@@ -300,7 +334,7 @@ widen(struct service *s, const struct service_cfg *cfg, int64_t now_ms)
 		break;
 	case SERVICE_PACED:
 		/* However wide: to open now would let the whole line loose. */
-		if (s->grown < SERVICE_WINDOW_MAX)
+		if (s->grown < growth_limit(s))
 			s->grown++;
 		break;
 	case SERVICE_OPEN:
@@ -347,7 +381,7 @@ service_hold(struct service *s, int64_t until_ms)
 void
 service_release(struct service *s)
 {
-	service_move(s, SERVICE_OPEN);
+	service_calm(s);
 	s->until_ms = 0;
 	s->fails = 0;
 }

@@ -75,6 +75,7 @@ struct service {
 	                        * one step */
 	unsigned grown;        /* by how much the next step is wider */
 	unsigned used;         /* started in this step */
+	unsigned peak;         /* the window that was refused last, 0: none */
 	int64_t step_at_ms;    /* when it began */
 	int64_t step_ms;       /* how long it lasts: of the last hold */
 	uint64_t round;        /* counts probes: whose tickets `flying` counts */
@@ -136,7 +137,8 @@ bool service_throttled(struct service *s, const struct service_cfg *cfg,
  * of refusals. A probe's opens (has_rate) or begins slow start with a window
  * of 2; each of slow start widens the next step's window by one. So it doubles
  * with each round trip, and not more than once in a step: where answers take a
- * millisecond, round trips alone would let a whole line loose in no time.
+ * millisecond, round trips alone would let a whole line loose in no time. Past
+ * half the width that was refused last it grows by an eighth only.
  */
 void service_ok(struct service *s, const struct service_cfg *cfg,
     const struct ticket *t, int64_t now_ms);

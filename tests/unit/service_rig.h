@@ -56,6 +56,20 @@ begin(struct service *s, int64_t now_ms)
 	return begin_with(s, &plain, now_ms);
 }
 
+/* The same as soon as slow start has a place for it; *now_ms moves on. */
+static inline struct ticket
+begin_soon(struct service *s, int64_t *now_ms)
+{
+	enum wait_why why;
+	int64_t at_ms;
+
+	if (!service_ready(s, *now_ms, &why, &at_ms)) {
+		assert_true(at_ms > *now_ms && at_ms <= *now_ms + STEP);
+		*now_ms = at_ms;
+	}
+	return begin(s, *now_ms);
+}
+
 /* A refusal with a hint. */
 static inline bool
 told(struct service *s, const struct ticket *t, int64_t now_ms, int64_t wait_ms)

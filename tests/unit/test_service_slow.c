@@ -53,33 +53,63 @@ service_probe_ok_with_rate_opens(void **state)
 	assert_int_equal(s.flying, 0);
 }
 
+/* Starts all that a step lets start; *now_ms is its end then. */
+static unsigned
+fill_step(struct service *s, int64_t *now_ms, struct ticket *t, unsigned most)
+{
+	int64_t end_ms = s->step_at_ms + STEP;
+	enum wait_why why;
+	int64_t at_ms;
+	unsigned n = 0;
+
+	while (*now_ms < end_ms && n < most) {
+		if (service_ready(s, *now_ms, &why, &at_ms)) {
+			t[n] = begin(s, *now_ms);
+			ok(s, &t[n++], *now_ms);
+			continue;
+		}
+		assert_int_equal(why, WAIT_TURN);
+		assert_true(at_ms > *now_ms);
+		*now_ms = at_ms;
+	}
+	*now_ms = end_ms;
+	return n;
+}
+
 static void
 service_slow_start_doubles_each_step(void **state)
 {
-	static const unsigned widths[] = {1, 2, 4, 8, 16, 32};
+	static const unsigned widths[] = {2, 4, 8, 16, 32, 64};
+	struct ticket t[100];
 	struct service s;
-	struct ticket t[64];
-	int64_t now_ms = shut(&s, 1000);
+	int64_t now_ms = paced(&s);
 
 	(void)state;
-	for (size_t round = 0; round < 6; round++) {
-		unsigned n = 0;
-
-		while (n < 64 && ready(&s, now_ms))
-			t[n++] = begin(&s, now_ms);
-		assert_int_equal(n, widths[round]);
-		for (unsigned i = 0; i < n; i++)
-			ok(&s, &t[i], now_ms + 1);
-		/* All is answered, yet the step is not over. */
-		if (round == 0)
-			now_ms -= STEP - 1; /* slow start begins here */
-		else
-			assert_waits(&s, now_ms + 1, WAIT_TURN, now_ms + STEP);
-		now_ms += STEP;
+	for (size_t i = 0; i < 6; i++) {
+		if (i > 0) {
+			t[0] = begin(&s, now_ms); /* begins the step */
+			ok(&s, &t[0], now_ms);
+		}
+		assert_int_equal(fill_step(&s, &now_ms, t, 100) + (i > 0),
+		    widths[i]);
 	}
-	assert_true(ready(&s, now_ms));
-	(void)begin(&s, now_ms);
-	assert_int_equal(s.window, 64);
+}
+
+static void
+service_slow_start_spreads_a_step(void **state)
+{
+	struct service s;
+	int64_t now_ms = paced(&s);
+	struct ticket a = begin(&s, now_ms), b;
+
+	(void)state;
+	/* Two in 125 ms: the second one in the middle, the third in the next. */
+	assert_waits(&s, now_ms, WAIT_TURN, now_ms + 63);
+	b = begin(&s, now_ms + 63);
+	ok(&s, &a, now_ms + 63);
+	ok(&s, &b, now_ms + 63);
+	assert_waits(&s, now_ms + 63, WAIT_TURN, now_ms + STEP);
+	assert_true(ready(&s, now_ms + STEP));
 }
 
 static void
@@ -87,18 +117,53 @@ service_slow_start_full_waits_for_turn(void **state)
 {
 	struct service s;
 	int64_t now_ms = paced(&s);
-	struct ticket a = begin(&s, now_ms);
+	struct ticket a = begin_soon(&s, &now_ms);
 
 	(void)state;
-	(void)begin(&s, now_ms);
+	(void)begin_soon(&s, &now_ms);
+	/* Both are under way: only an answer makes room. */
 	assert_waits(&s, now_ms, WAIT_TURN, SERVICE_NEVER);
+	assert_waits(&s, now_ms + 10 * STEP, WAIT_TURN, SERVICE_NEVER);
 	ok(&s, &a, now_ms);
-	assert_waits(&s, now_ms, WAIT_TURN, now_ms + STEP);
+	assert_int_equal(s.window, 2);
 	now_ms += STEP;
 	(void)begin(&s, now_ms);
 	assert_int_equal(s.window, 3);
-	(void)begin(&s, now_ms);
-	assert_waits(&s, now_ms, WAIT_TURN, SERVICE_NEVER);
+}
+
+static void
+service_slow_start_grows_slowly_past_half_of_what_was_refused(void **state)
+{
+	struct ticket t[100];
+	struct service s;
+	int64_t now_ms = paced(&s);
+	unsigned widths[8];
+
+	(void)state;
+	while (s.window < 32) {
+		t[0] = begin(&s, now_ms);
+		ok(&s, &t[0], now_ms);
+		(void)fill_step(&s, &now_ms, t, 100);
+	}
+	t[0] = begin(&s, now_ms);
+	assert_int_equal(s.window, 64);
+	assert_true(told(&s, &t[0], now_ms, 1000));
+	now_ms = s.until_ms;
+	t[0] = begin(&s, now_ms);
+	ok(&s, &t[0], now_ms);
+	for (size_t i = 0; i < 8; i++) {
+		(void)fill_step(&s, &now_ms, t, 100);
+		t[0] = begin(&s, now_ms);
+		ok(&s, &t[0], now_ms);
+		widths[i] = s.window;
+	}
+	assert_int_equal(widths[0], 4);
+	assert_int_equal(widths[3], 32);
+	assert_int_equal(widths[4], 32 + 5);
+	assert_int_equal(widths[5], 37 + 5);
+	assert_int_equal(widths[6], 42 + 6);
+	service_release(&s);
+	assert_int_equal(s.peak, 0);
 }
 
 static void
@@ -121,20 +186,20 @@ service_slow_start_wide_window_never_lets_the_line_loose(void **state)
 	(void)begin(&s, now_ms);
 	assert_int_equal(s.state, SERVICE_PACED);
 	assert_int_equal(s.window, SERVICE_WINDOW_MAX);
-	s.flying = 0;
-	assert_int_equal(s.flying, 0);
+	assert_int_equal(s.flying, 1);
 }
 
 static void
 service_slow_start_unfilled_for_half_open_opens(void **state)
 {
-	struct service s;
+	struct service s, early;
 	int64_t now_ms = paced(&s);
-	struct ticket t = begin(&s, now_ms + HALF_OPEN - 1);
+	struct ticket t;
 
 	(void)state;
-	assert_int_equal(s.state, SERVICE_PACED);
-	ok(&s, &t, now_ms + HALF_OPEN - 1);
+	early = s;
+	(void)begin(&early, now_ms + HALF_OPEN - 1);
+	assert_int_equal(early.state, SERVICE_PACED);
 	t = begin(&s, now_ms + HALF_OPEN);
 	assert_int_equal(s.state, SERVICE_OPEN);
 	assert_false(t.slow);
@@ -143,9 +208,9 @@ service_slow_start_unfilled_for_half_open_opens(void **state)
 static void
 service_slow_start_filled_window_begins_calm_anew(void **state)
 {
-	struct service s;
+	struct service s, early;
 	int64_t now_ms = paced(&s), full_ms = now_ms + HALF_OPEN - 1;
-	struct ticket a = begin(&s, now_ms), b = begin(&s, now_ms);
+	struct ticket a = begin(&s, now_ms), b = begin_soon(&s, &now_ms);
 
 	(void)state;
 	/* Slow answers, a line behind: time alone must not let it loose. */
@@ -153,9 +218,9 @@ service_slow_start_filled_window_begins_calm_anew(void **state)
 	a = begin(&s, now_ms + HALF_OPEN);
 	assert_true(a.slow);
 	ok(&s, &b, now_ms + HALF_OPEN);
-	b = begin(&s, full_ms + HALF_OPEN - 1);
-	assert_int_equal(s.state, SERVICE_PACED);
-	ok(&s, &b, full_ms + HALF_OPEN - 1);
+	early = s;
+	(void)begin(&early, full_ms + HALF_OPEN - 1);
+	assert_int_equal(early.state, SERVICE_PACED);
 	(void)begin(&s, full_ms + HALF_OPEN);
 	assert_int_equal(s.state, SERVICE_OPEN);
 }
@@ -213,7 +278,7 @@ service_neutral_in_slow_start_gives_place_back(void **state)
 	struct ticket a = begin(&s, now_ms);
 
 	(void)state;
-	(void)begin(&s, now_ms);
+	(void)begin_soon(&s, &now_ms);
 	service_neutral(&s, &a, now_ms);
 	assert_int_equal(s.state, SERVICE_PACED);
 	assert_int_equal(s.window, 2);
@@ -225,7 +290,7 @@ service_slow_ticket_of_earlier_round_leaves_probe_alone(void **state)
 {
 	struct service s;
 	int64_t now_ms = paced(&s), end_ms;
-	struct ticket a = begin(&s, now_ms), b = begin(&s, now_ms), probe;
+	struct ticket a = begin(&s, now_ms), b = begin_soon(&s, &now_ms), probe;
 
 	(void)state;
 	assert_true(told(&s, &a, now_ms, 1000));
@@ -401,6 +466,9 @@ main(void)
 	    cmocka_unit_test(service_throttled_probe_shuts_again),
 	    cmocka_unit_test(service_probe_ok_with_rate_opens),
 	    cmocka_unit_test(service_slow_start_doubles_each_step),
+	    cmocka_unit_test(service_slow_start_spreads_a_step),
+	    cmocka_unit_test(
+		service_slow_start_grows_slowly_past_half_of_what_was_refused),
 	    cmocka_unit_test(service_slow_start_full_waits_for_turn),
 	    cmocka_unit_test(service_slow_start_wide_window_never_lets_the_line_loose),
 	    cmocka_unit_test(service_slow_start_unfilled_for_half_open_opens),
