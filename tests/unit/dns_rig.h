@@ -24,6 +24,7 @@ enum rig_says {
 	RIG_NO_NAME, /* NXDOMAIN */
 	RIG_SERVFAIL,
 	RIG_SILENT,
+	RIG_HELD,     /* the addresses, when rig_release is called */
 	RIG_TOO_LONG, /* TC over UDP, the addresses over TCP */
 	RIG_NONSENSE, /* an answer whose records are cut */
 };
@@ -34,6 +35,7 @@ struct rig_rule {
 	enum rig_says says;
 	const char *addrs; /* separated by ' '; "": none (NODATA) */
 	uint32_t ttl_s;
+	uint32_t less_s; /* by which each next address has a shorter TTL */
 	const char *alias; /* CNAME on the way, with alias_ttl_s; or NULL */
 	uint32_t alias_ttl_s;
 };
@@ -53,6 +55,11 @@ struct dns_rig {
 	unsigned ticks;
 	char log[RIG_LOG_MAX][300]; /* "A name", as asked */
 	unsigned nlog, ntcp;
+	struct {
+		unsigned char p[1024];
+		size_t n;
+		struct sockaddr_in to;
+	} held; /* one answer */
 };
 
 /* --- messages ------------------------------------------------------------- */
@@ -122,6 +129,7 @@ rig_put_addrs(unsigned char *p, size_t n, const struct rig_rule *r,
     const char *name, unsigned *count)
 {
 	char text[2048], *save = NULL;
+	uint32_t ttl_s = r->ttl_s;
 
 	(void)snprintf(text, sizeof(text), "%s", r->addrs);
 	for (char *a = strtok_r(text, " ", &save); a != NULL;
@@ -131,8 +139,9 @@ rig_put_addrs(unsigned char *p, size_t n, const struct rig_rule *r,
 
 		if (inet_pton(family, a, bin) != 1)
 			abort();
-		n = rig_put_record(p, n, name, r->type, r->ttl_s, bin,
+		n = rig_put_record(p, n, name, r->type, ttl_s, bin,
 		    family == AF_INET ? 4 : 16);
+		ttl_s -= r->less_s;
 		++*count;
 	}
 	return n;
@@ -178,24 +187,31 @@ rig_answer(unsigned char *p, size_t end, const struct rig_rule *r, bool tcp)
 
 /* --- the server ----------------------------------------------------------- */
 
-static size_t
-rig_serve(struct dns_rig *rig, unsigned char *p, bool tcp)
+static const struct rig_rule *
+rig_rule_for(const struct dns_rig *rig, const char *name, int type)
 {
 	const struct rig_rule *r = rig->rules;
+
+	while (r->name != NULL &&
+	       (strcasecmp(r->name, name) != 0 || r->type != type))
+		r++;
+	return r->name ? r : NULL;
+}
+
+static size_t
+rig_serve(struct dns_rig *rig, unsigned char *p, bool tcp,
+    const struct rig_rule **ret_rule)
+{
 	char name[256];
 	int type;
 	size_t end = rig_question(p, name, &type);
 
-	while (r != NULL && r->name != NULL &&
-	       (strcasecmp(r->name, name) != 0 || r->type != type))
-		r++;
-	if (r != NULL && r->name == NULL)
-		r = NULL;
+	*ret_rule = rig_rule_for(rig, name, type);
 	if (rig->nlog < RIG_LOG_MAX)
 		(void)snprintf(rig->log[rig->nlog], sizeof(rig->log[0]),
 		    "%s %s", type == ns_t_a ? "A" : "AAAA", name);
 	rig->nlog++;
-	return rig_answer(p, end, r, tcp);
+	return rig_answer(p, end, *ret_rule, tcp);
 }
 
 static void
@@ -210,12 +226,27 @@ rig_on_udp(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	while ((n = recvfrom(fd, p, 512, MSG_DONTWAIT, (struct sockaddr *)&from,
 		    &from_n)) > 0) {
-		size_t out = rig_serve(rig, p, false);
+		const struct rig_rule *r;
+		size_t out = rig_serve(rig, p, false, &r);
 
-		if (out > 0 && sendto(fd, p, out, 0, (struct sockaddr *)&from,
-				   from_n) < 0)
+		if (r != NULL && r->says == RIG_HELD) {
+			memcpy(rig->held.p, p, out);
+			rig->held.n = out;
+			rig->held.to = from;
+		} else if (out > 0 && sendto(fd, p, out, 0,
+				   (struct sockaddr *)&from, from_n) < 0) {
 			abort();
+		}
 	}
+}
+
+/* Sends the answer held last. */
+static inline void
+rig_release(struct dns_rig *rig)
+{
+	if (sendto(rig->udp, rig->held.p, rig->held.n, 0,
+		(struct sockaddr *)&rig->held.to, sizeof(rig->held.to)) < 0)
+		abort();
 }
 
 /* One question per connection, all of it in one segment. */
@@ -223,6 +254,7 @@ static void
 rig_on_conn(evutil_socket_t fd, short what, void *arg)
 {
 	struct dns_rig *rig = arg;
+	const struct rig_rule *r;
 	unsigned char p[4096];
 	size_t n;
 
@@ -230,7 +262,7 @@ rig_on_conn(evutil_socket_t fd, short what, void *arg)
 	if (recv(fd, p, 512, 0) <= 14)
 		abort();
 	rig->ntcp++;
-	n = rig_serve(rig, p + 2, true);
+	n = rig_serve(rig, p + 2, true, &r);
 	(void)rig_put16(p, 0, (unsigned)n);
 	if (send(fd, p, n + 2, 0) != (ssize_t)n + 2)
 		abort();

@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "resolve_rig.h"
 
@@ -33,6 +34,13 @@ static const struct rig_rule rules[] = {
     {.name = "last-open.test", .type = ns_t_aaaa, .addrs = ""},
     {.name = "closed.test", .type = ns_t_a, .addrs = "127.0.1.1 127.0.1.3"},
     {.name = "closed.test", .type = ns_t_aaaa, .addrs = ""},
+    /* TCP has no way to a broadcast address. */
+    {.name = "no-way-closed.test", .type = ns_t_a,
+	.addrs = "255.255.255.255 127.0.1.1"},
+    {.name = "no-way-closed.test", .type = ns_t_aaaa, .addrs = ""},
+    {.name = "closed-no-way.test", .type = ns_t_a,
+	.addrs = "127.0.1.1 255.255.255.255"},
+    {.name = "closed-no-way.test", .type = ns_t_aaaa, .addrs = ""},
     {.name = "open.test", .type = ns_t_a, .addrs = "127.0.1.2"},
     {.name = "open.test", .type = ns_t_aaaa, .addrs = ""},
     {.name = "silent.test", .type = ns_t_a, .addrs = "127.0.2.1"},
@@ -177,6 +185,23 @@ has_visitor(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
+static uint16_t own_port; /* of sockets not bound otherwise; 0: any */
+
+/* Instead of the C library's. */
+int
+socket(int domain, int type, int protocol)
+{
+	struct sockaddr_in sa = {.sin_family = AF_INET,
+	    .sin_port = htons(own_port),
+	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = (int)syscall(SYS_socket, domain, type, protocol);
+
+	if (own_port != 0)
+		assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)),
+		    0);
+	return fd;
+}
+
 /* --- listeners ------------------------------------------------------------ */
 
 /* -1: the port is taken there. */
@@ -277,6 +302,9 @@ outcome_table(void **state)
 	} t[] = {
 	    {"127.0.1.1", DIAL_REFUSED, ECONNREFUSED},
 	    {"closed.test.", DIAL_REFUSED, ECONNREFUSED},
+	    {"255.255.255.255", DIAL_REFUSED, ENETUNREACH},
+	    {"no-way-closed.test.", DIAL_REFUSED, ECONNREFUSED},
+	    {"closed-no-way.test.", DIAL_REFUSED, ECONNREFUSED},
 	    {"missing.test.", DIAL_NO_NAME, 0},
 	    {"not a host", DIAL_NO_NAME, 0},
 	    {"lame.test.", DIAL_DNS, 0},
@@ -311,6 +339,23 @@ all_addresses_are_tried(void **state)
 	start(&d, "last-open.test.");
 	assert_connected("127.0.1.2");
 	assert_int_equal(nasked, 16);
+}
+
+/*
+ * The kernel picks the very port that the connection leads to, as it does now
+ * and then among thousands: here it has no choice.
+ */
+static void
+connection_to_itself_is_none(void **state)
+{
+	struct dial d;
+
+	(void)state;
+	assert_int_equal(close(listen_at("127.0.0.1", 0, 0)), 0);
+	own_port = port;
+	start(&d, "127.0.0.1");
+	assert_outcome(DIAL_REFUSED, ECONNREFUSED);
+	own_port = 0;
 }
 
 /* --- the rule ------------------------------------------------------------- */
@@ -474,6 +519,7 @@ cancel_while_connecting(void **state)
 	start(&d, "127.0.2.1");
 	assert_under_way(1, &d);
 	assert_int_equal(open_fds(), before + 1);
+	assert_int_equal(rig.timers.heap.n, 1); /* nothing left to stagger */
 	assert_cancelled(&d, before);
 }
 
@@ -655,6 +701,7 @@ main(void)
 	    TEST(outcome_table),
 	    TEST(next_address_is_tried_at_once_after_a_failure),
 	    TEST(all_addresses_are_tried),
+	    TEST(connection_to_itself_is_none),
 	    TEST(denied_address_sees_nobody),
 	    TEST(all_addresses_denied_is_denied),
 	    TEST(denied_addresses_are_passed_over),

@@ -6,7 +6,12 @@
 
 #include <cmocka.h>
 
+#include <limits.h>
+
 #include "resolve_rig.h"
+
+#include "edge/resolve_addrs.h"
+#include "edge/resolve_cache.h"
 
 /* clang-format off */
 static const struct rig_rule rules[] = {
@@ -29,6 +34,13 @@ static const struct rig_rule rules[] = {
     {.name = "alias.test", .type = ns_t_a, .addrs = "192.0.2.8",
 	.ttl_s = 60, .alias = "real.test", .alias_ttl_s = 5},
     {.name = "alias.test", .type = ns_t_aaaa, .addrs = ""},
+    {.name = "falling.test", .type = ns_t_a,
+	.addrs = "192.0.2.11 192.0.2.12", .ttl_s = 60, .less_s = 50},
+    {.name = "falling.test", .type = ns_t_aaaa, .addrs = ""},
+    {.name = "late.two.test", .type = ns_t_a, .addrs = "192.0.2.13",
+	.ttl_s = 60},
+    {.name = "late.two.test", .type = ns_t_aaaa, .says = RIG_HELD,
+	.addrs = "::13"},
     {.name = "lame.test", .type = ns_t_a, .says = RIG_SERVFAIL},
     {.name = "lame.test", .type = ns_t_aaaa, .addrs = "::9", .ttl_s = 60},
     {.name = "silent.test", .type = ns_t_a, .says = RIG_SILENT},
@@ -44,6 +56,10 @@ static const struct rig_rule rules[] = {
 static const struct rig_rule new_rules[] = {
     {.name = "a.test", .type = ns_t_a, .addrs = "198.51.100.1", .ttl_s = 60},
     {.name = "a.test", .type = ns_t_aaaa, .addrs = ""},
+    {.name = "late.one.test", .type = ns_t_a, .addrs = "198.51.100.3"},
+    {.name = "late.one.test", .type = ns_t_aaaa, .addrs = ""},
+    {.name = "no-aaaa.test", .type = ns_t_a, .addrs = ""},
+    {.name = "no-aaaa.test", .type = ns_t_aaaa, .says = RIG_SILENT},
     {.name = "silent.test", .type = ns_t_a, .addrs = "198.51.100.2"},
     {.name = "silent.test", .type = ns_t_aaaa, .addrs = ""},
     {.name = NULL},
@@ -61,6 +77,7 @@ answer_is_kept_for_its_ttl(void **state)
 	    {"long.test.", "192.0.2.6", TTL_MAX_MS},
 	    {"two.test.", "::7 192.0.2.7", 20000},
 	    {"alias.test.", "192.0.2.8", 5000},
+	    {"falling.test.", "192.0.2.11 192.0.2.12", 10000},
 	    {"lame.test.", "::9", RESOLVE_PARTIAL_MS},
 	};
 
@@ -97,6 +114,25 @@ failure_is_not_kept(void **state)
 	assert_told("missing.test.", RESOLVE_NO_NAME, "");
 	assert_told("missing.test.", RESOLVE_NO_NAME, "");
 	assert_int_equal(rig.nlog, 4);
+}
+
+/* The first name of the list had neither family: that is not this answer. */
+static void
+partial_answer_of_a_later_name_is_not_kept_long(void **state)
+{
+	struct asker a;
+
+	(void)state;
+	rig_resolver(rules);
+	assert_int_equal(ask(&a, "late"), 0);
+	assert_waiting(&a);
+	rig.now_ms += RESOLVE_GRACE_MS;
+	assert_true(rig_until(&rig, &a.told, 1));
+	rig.now_ms += RESOLVE_PARTIAL_MS - 1;
+	assert_at_once("late", "192.0.2.13");
+	rig.now_ms += 1;
+	assert_int_equal(ask(&a, "late"), 0);
+	resolve_cancel(&a.q);
 }
 
 static void
@@ -286,7 +322,7 @@ reload_asks_the_new_server(void **state)
 {
 	struct dns_rig other;
 	struct resolver_cfg cfg;
-	struct asker a, b, c;
+	struct asker a, b, c, d;
 
 	(void)state;
 	rig_resolver(rules);
@@ -298,12 +334,20 @@ reload_asks_the_new_server(void **state)
 	assert_int_equal(ask(&b, "no-aaaa.test."), 0);
 	assert_int_equal(ask(&c, "silent.test."), 0);
 	resolve_cancel(&c.q);
+	assert_int_equal(ask(&d, "late"), 0);
 	rig_settle(&rig);
 	resolver_reconfigure(resolver, &cfg);
 	assert_true(rig_until(&rig, &a.told, 1));
 	assert_string_equal(a.text, "198.51.100.2");
+	/* From the top of the search list. */
+	assert_true(rig_until(&rig, &d.told, 1));
+	assert_string_equal(d.text, "198.51.100.3");
+	/* What the old one said of it is forgotten, the moment too. */
+	rig.now_ms += RESOLVE_GRACE_MS;
+	assert_waiting(&b);
+	rig.now_ms += TIMEOUT_MS;
 	assert_true(rig_until(&rig, &b.told, 1));
-	assert_int_equal(b.err, RESOLVE_NO_NAME);
+	assert_int_equal(b.err, RESOLVE_FAILED);
 	assert_told("a.test.", RESOLVE_OK, "198.51.100.1");
 	rig_free(&other, false);
 }
@@ -358,7 +402,66 @@ names_under_way_are_bounded(void **state)
 	assert_int_equal(ask(&v[RESOLVE_QUESTIONS_MAX], "n7.test."), 0);
 	for (unsigned i = 0; i <= RESOLVE_QUESTIONS_MAX; i++)
 		resolve_cancel(&v[i].q);
+	/* Given up, they still are c-ares's; with a new channel they end. */
+	rig.now_ms += TIMEOUT_MS;
+	(void)timers_run(&rig.timers, rig.now_ms, UINT_MAX);
+	assert_int_equal(ask(&v[0], "a.test."), -RESOLVE_FAILED);
+	reconfigured(100, TTL_MAX_MS);
+	rig_settle(&rig); /* the server's own queue was full */
+	assert_told("a.test.", RESOLVE_OK, "192.0.2.1");
 	mem_free(v);
+}
+
+/* An answer that comes when all is over ends the question for good. */
+static void
+late_answers_make_room(void **state)
+{
+	(void)state;
+	rig_resolver(rules);
+	for (unsigned i = 0; i <= RESOLVE_QUESTIONS_MAX; i++) {
+		struct asker a;
+		unsigned seen = 4 * i + 4;
+
+		assert_int_equal(ask(&a, "late"), 0);
+		assert_true(rig_until(&rig, &rig.nlog, seen));
+		for (int k = 0; k < 10 && rig.timers.heap.n > 0; k++)
+			(void)event_base_loop(rig.base,
+			    EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		(void)timers_run(&rig.timers, rig.now_ms, UINT_MAX);
+		rig.now_ms += RESOLVE_GRACE_MS;
+		assert_true(rig_until(&rig, &a.told, 1));
+		assert_string_equal(a.text, "192.0.2.13");
+		rig_release(&rig);
+		rig.now_ms += RESOLVE_PARTIAL_MS;
+	}
+}
+
+static void
+put_again_replaces(void **state)
+{
+	const struct dns_found none = {.n = 0}, one = {.n = 1};
+	struct resolve_addrs *old = resolve_addrs_new(&none, &one);
+	struct resolve_addrs *new = resolve_addrs_new(&none, &one);
+	struct resolve_addrs *got;
+	struct resolve_cache c;
+
+	(void)state;
+	assert_int_equal(resolve_cache_init(&c), 0);
+	resolve_cache_reset(&c, 10);
+	resolve_cache_put(&c, SPAN("a"), 7, old, 1000);
+	resolve_cache_put(&c, SPAN("b"), 7, old, 1000);
+	resolve_cache_put(&c, SPAN("a"), 7, new, 500);
+	assert_int_equal(c.names.n, 2);
+	got = resolve_cache_find(&c, SPAN("a"), 7, 499);
+	assert_ptr_equal(got, new);
+	resolve_addrs_put(got);
+	assert_null(resolve_cache_find(&c, SPAN("a"), 7, 500));
+	got = resolve_cache_find(&c, SPAN("b"), 7, 500);
+	assert_ptr_equal(got, old);
+	resolve_addrs_put(got);
+	resolve_addrs_put(old);
+	resolve_addrs_put(new);
+	resolve_cache_free(&c);
 }
 
 /* Each allocation of ours fails once: an error or an answer, and no leak. */
@@ -421,6 +524,7 @@ main(void)
 	    TEST(answer_is_kept_for_its_ttl),
 	    TEST(ttl_of_zero_is_not_kept),
 	    TEST(failure_is_not_kept),
+	    TEST(partial_answer_of_a_later_name_is_not_kept_long),
 	    TEST(names_compare_without_case),
 	    TEST(least_recently_used_makes_room),
 	    TEST(no_cache_keeps_nothing),
@@ -435,6 +539,8 @@ main(void)
 	    TEST(reload_keeps_the_time_limit),
 	    TEST(bad_reload_keeps_the_server),
 	    TEST(names_under_way_are_bounded),
+	    TEST(late_answers_make_room),
+	    cmocka_unit_test(put_again_replaces),
 	    TEST(no_memory_is_an_answer),
 	    TEST(no_memory_at_the_start_is_reported),
 	};
