@@ -92,6 +92,10 @@ allowed(const struct sockaddr *sa, void *arg)
 	char text[32];
 
 	assert_ptr_equal(arg, &out);
+	if (sa->sa_family == AF_INET6) {
+		nasked++;
+		return true;
+	}
 	assert_int_equal(sa->sa_family, AF_INET);
 	assert_int_equal(ntohs(in->sin_port), port);
 	assert_non_null(inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)));
@@ -317,6 +321,31 @@ outcome_table(void **state)
 		assert_outcome(t[i].err, t[i].err_no);
 		dial_cancel(&d);
 	}
+}
+
+static void
+ipv6_connects(void **state)
+{
+	struct sockaddr_in6 sa = {.sin6_family = AF_INET6,
+	    .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	socklen_t n = sizeof(sa);
+	struct dial d;
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, n) != 0) {
+		(void)close(fd);
+		skip(); /* IPv6 is turned off here */
+	}
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &n), 0);
+	port = ntohs(sa.sin6_port);
+	start(&d, "::1");
+	assert_outcome(DIAL_OK, 0);
+	assert_true(has_visitor(fd));
+	assert_int_equal(nasked, 1);
+	assert_int_equal(close(out.fd), 0);
+	assert_int_equal(close(fd), 0);
 }
 
 static void
@@ -699,6 +728,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(open_port_connects),
 	    TEST(outcome_table),
+	    TEST(ipv6_connects),
 	    TEST(next_address_is_tried_at_once_after_a_failure),
 	    TEST(all_addresses_are_tried),
 	    TEST(connection_to_itself_is_none),
