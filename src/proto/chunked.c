@@ -297,6 +297,13 @@ trailer_line(struct chunked *c, const char **why)
 	return TRAILER;
 }
 
+/* No use waiting for the LF then. */
+static bool
+cr_inside(struct span line)
+{
+	return line.n > 1 && memchr(line.p, '\r', line.n - 1) != NULL;
+}
+
 /* Takes up to and with the next LF. Returns how many bytes. */
 static size_t
 take_trailer(struct chunked *c, const char *p, size_t n, const char **why)
@@ -312,8 +319,12 @@ take_trailer(struct chunked *c, const char *p, size_t n, const char **why)
 	}
 	c->trailer_bytes += take;
 	strbuf_put(&c->line, p, lf ? take - 1 : take);
-	if (lf != NULL)
+	if (lf != NULL) {
 		c->state = trailer_line(c, why);
+	} else if (cr_inside(strbuf_view(&c->line))) {
+		*why = "CR that does not end a trailer line";
+		c->state = BAD;
+	}
 	if (c->line.failed || c->trailer.failed) {
 		*why = "out of memory";
 		c->state = BAD;

@@ -6,8 +6,8 @@
  * in their order; what concerns one connection only is dropped and, where it
  * is needed, said anew. It refuses to know where the message goes.
  *
- * Neighbouring lines that pass are mostly copied in one piece (struct run): a
- * head is forwarded with each request and each response.
+ * Neighbouring lines that pass are mostly copied in one piece: a head is
+ * forwarded with each request and each response.
  */
 #include "proto/forward.h"
 
@@ -90,7 +90,7 @@ nominates(const struct head *h)
 
 	if (!head_has(h, FIELD_CONNECTION))
 		return false;
-	for (unsigned i = 0; i < h->nfields; i++) {
+	for (unsigned i = h->first[FIELD_CONNECTION]; i < h->nfields; i++) {
 		if (h->fields[i].id != FIELD_CONNECTION)
 			continue;
 		list = h->fields[i].value;
@@ -107,7 +107,10 @@ nominates(const struct head *h)
 static bool
 is_ours(const struct field *f)
 {
-	return f->id == FIELD_PROXY || span_istarts(f->name, SPAN("abide-"));
+	if (f->id == FIELD_PROXY)
+		return true;
+	return (f->name.p[0] | 0x20) == 'a' &&
+	    span_istarts(f->name, SPAN("abide-"));
 }
 
 /* forward_is_hop, for who asked nominates() before. */
@@ -128,19 +131,66 @@ forward_is_hop(const struct head *h, const struct field *f)
 	return is_hop(h, f, nominates(h));
 }
 
-/* Lines that pass and lie behind one another in the buffer they came in. */
-struct run {
+/*
+ * A head under way: small pieces are gathered here and go to `out` together,
+ * for each call there has its price.
+ */
+struct draft {
 	struct strbuf *out; /* borrows */
-	const char *p;      /* borrows; NULL while empty */
 	size_t n;
+	char text[1024]; /* never cleared whole */
 };
 
 static void
-run_flush(struct run *run)
+draft_flush(struct draft *d)
 {
-	strbuf_put(run->out, run->p, run->n);
-	run->p = NULL;
-	run->n = 0;
+	strbuf_put(d->out, d->text, d->n);
+	d->n = 0;
+}
+
+static inline void
+draft_put(struct draft *d, const char *p, size_t n)
+{
+	if (n > sizeof(d->text) - d->n) {
+		draft_flush(d);
+		if (n > sizeof(d->text)) {
+			strbuf_put(d->out, p, n);
+			return;
+		}
+	}
+	if (n > 0)
+		memcpy(d->text + d->n, p, n);
+	d->n += n;
+}
+
+#define draft_lit(d, lit) draft_put((d), (lit), sizeof(lit) - 1)
+
+static void
+draft_span(struct draft *d, struct span s)
+{
+	draft_put(d, s.p, s.n);
+}
+
+static void
+draft_number(struct draft *d, uint64_t v)
+{
+	char digits[20]; /* UINT64_MAX has 20 */
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v > 0);
+	draft_put(d, digits + at, sizeof(digits) - at);
+}
+
+static void
+draft_line(struct draft *d, struct span name, struct span value)
+{
+	draft_span(d, name);
+	draft_lit(d, ": ");
+	draft_span(d, value);
+	draft_lit(d, "\r\n");
 }
 
 /* The line stands there as we would write it: one SP, no blanks, CRLF. */
@@ -153,78 +203,65 @@ is_plain(const struct field *f)
 	    f->value.p[-1] == ' ' && end[0] == '\r' && end[1] == '\n';
 }
 
+/*
+ * Lines that pass and lie behind one another in the buffer they came in:
+ * `run` grows by f, or goes to the draft first.
+ */
 static void
-run_add(struct run *run, const struct field *f)
+add_field(struct draft *d, struct span *run, const struct field *f)
 {
-	if (!is_plain(f)) {
-		run_flush(run);
-		strbuf_span(run->out, f->name);
-		strbuf_lit(run->out, ": ");
-		strbuf_span(run->out, f->value);
-		strbuf_lit(run->out, "\r\n");
-		return;
+	bool plain = is_plain(f);
+
+	if (!plain || run->n == 0 || run->p + run->n != f->name.p) {
+		draft_span(d, *run);
+		*run = (struct span){f->name.p, 0};
 	}
-	if (run->p != NULL && run->p + run->n != f->name.p)
-		run_flush(run);
-	if (run->p == NULL)
-		run->p = f->name.p;
-	run->n += f->name.n + f->value.n + 4;
-}
-
-static void
-put_line(struct strbuf *out, struct span name, struct span value)
-{
-	strbuf_span(out, name);
-	strbuf_lit(out, ": ");
-	strbuf_span(out, value);
-	strbuf_lit(out, "\r\n");
-}
-
-static void
-put_number(struct strbuf *out, struct span name, uint64_t value)
-{
-	strbuf_span(out, name);
-	strbuf_lit(out, ": ");
-	strbuf_u64(out, value);
-	strbuf_lit(out, "\r\n");
+	if (plain)
+		run->n += f->name.n + f->value.n + 4;
+	else
+		draft_line(d, f->name, f->value);
 }
 
 /* All fields that pass, but those of `anew` (bits by field id). */
 static void
-put_fields(struct strbuf *out, const struct head *h, uint64_t anew)
+put_fields(struct draft *d, const struct head *h, uint64_t anew)
 {
-	struct run run = {.out = out};
+	const uint64_t drop = anew | HOP_BITS;
+	struct span run = {0};
 	bool nominated = nominates(h);
 
 	for (unsigned i = 0; i < h->nfields; i++) {
 		const struct field *f = &h->fields[i];
 
-		if (!(anew >> f->id & 1) && !is_hop(h, f, nominated))
-			run_add(&run, f);
+		if (!(drop >> f->id & 1) && !is_hop(h, f, nominated))
+			add_field(d, &run, f);
 	}
-	run_flush(&run);
+	draft_span(d, run);
 }
 
 static void
-put_via(struct strbuf *out, const struct head *h, struct span pseudonym)
+put_via(struct draft *d, const struct head *h, struct span pseudonym)
 {
 	if (pseudonym.n == 0)
 		return;
 	if (h->minor == 0)
-		strbuf_lit(out, "Via: 1.0 ");
+		draft_lit(d, "Via: 1.0 ");
 	else
-		strbuf_lit(out, "Via: 1.1 ");
-	strbuf_span(out, pseudonym);
-	strbuf_lit(out, "\r\n");
+		draft_lit(d, "Via: 1.1 ");
+	draft_span(d, pseudonym);
+	draft_lit(d, "\r\n");
 }
 
 static void
-put_framing(struct strbuf *out, const struct framing *f)
+put_framing(struct draft *d, const struct framing *f)
 {
-	if (f->kind == FRAMING_LENGTH)
-		put_number(out, SPAN("Content-Length"), f->length);
-	else if (f->kind == FRAMING_CHUNKED)
-		strbuf_lit(out, "Transfer-Encoding: chunked\r\n");
+	if (f->kind == FRAMING_LENGTH) {
+		draft_lit(d, "Content-Length: ");
+		draft_number(d, f->length);
+		draft_lit(d, "\r\n");
+	} else if (f->kind == FRAMING_CHUNKED) {
+		draft_lit(d, "Transfer-Encoding: chunked\r\n");
+	}
 }
 
 static bool
@@ -235,11 +272,11 @@ is_h2c(struct span protocol)
 }
 
 /*
- * Goes through the protocols of all Upgrade lines but h2c. With `out` writes
+ * Goes through the protocols of all Upgrade lines but h2c. With a draft writes
  * them as one list; returns whether there is any.
  */
 static bool
-each_protocol(struct strbuf *out, const struct head *h)
+each_protocol(struct draft *d, const struct head *h)
 {
 	struct span list, item;
 	bool any = false;
@@ -252,10 +289,10 @@ each_protocol(struct strbuf *out, const struct head *h)
 			item = span_trim(item);
 			if (item.n == 0 || is_h2c(item))
 				continue;
-			if (out != NULL && any)
-				strbuf_lit(out, ", ");
-			if (out != NULL)
-				strbuf_span(out, item);
+			if (d != NULL && any)
+				draft_lit(d, ", ");
+			if (d != NULL)
+				draft_span(d, item);
 			any = true;
 		}
 	}
@@ -274,8 +311,12 @@ bool
 forward_names_fields(const struct head *h)
 {
 	static const struct span plain[] = {
-	    {"close", 5}, {"keep-alive", 10}, {"upgrade", 7}, {"te", 2},
-	    {"trailer", 7}, {"http2-settings", 14},
+	    {"close", 5},
+	    {"keep-alive", 10},
+	    {"upgrade", 7},
+	    {"te", 2},
+	    {"trailer", 7},
+	    {"http2-settings", 14},
 	};
 	struct span rest, item;
 	unsigned i, k;
@@ -295,82 +336,74 @@ forward_names_fields(const struct head *h)
 	return false;
 }
 
-int64_t
-forward_max_forwards(const struct head *h)
-{
-	uint64_t v;
-
-	if (!head_has(h, FIELD_MAX_FORWARDS) ||
-	    (!span_eq(h->method, SPAN("OPTIONS")) &&
-		!span_eq(h->method, SPAN("TRACE"))))
-		return -1;
-	if (span_u64(head_get(h, FIELD_MAX_FORWARDS), &v) != 0)
-		return -1;
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
 void
 forward_request_head(struct strbuf *out, const struct head *h,
     const struct forward_request *how)
 {
 	uint64_t anew = REQUEST_ANEW;
+	struct draft d;
 
-	strbuf_span(out, h->method);
-	strbuf_lit(out, " ");
+	d.out = out;
+	d.n = 0;
+	draft_span(&d, h->method);
+	draft_lit(&d, " ");
 	if (how->add_slash)
-		strbuf_lit(out, "/");
-	strbuf_span(out, how->path);
-	strbuf_lit(out, " HTTP/1.1\r\n");
-	put_line(out, SPAN("Host"), how->host);
+		draft_lit(&d, "/");
+	draft_span(&d, how->path);
+	draft_lit(&d, " HTTP/1.1\r\nHost: ");
+	draft_span(&d, how->host);
+	draft_lit(&d, "\r\n");
 	if (how->max_forwards >= 0 && head_has(h, FIELD_MAX_FORWARDS)) {
 		anew |= BIT(MAX_FORWARDS);
-		put_number(out, SPAN("Max-Forwards"),
-		    (uint64_t)how->max_forwards);
+		draft_lit(&d, "Max-Forwards: ");
+		draft_number(&d, (uint64_t)how->max_forwards);
+		draft_lit(&d, "\r\n");
 	}
-	put_fields(out, h, anew);
-	put_via(out, h, how->via);
-	put_framing(out, &how->framing);
+	put_fields(&d, h, anew);
+	put_via(&d, h, how->via);
+	put_framing(&d, &how->framing);
 	if (how->expect)
-		strbuf_lit(out, "Expect: 100-continue\r\n");
+		draft_lit(&d, "Expect: 100-continue\r\n");
 	if (how->upgrade && forward_wants_upgrade(h)) {
-		strbuf_lit(out, "Connection: upgrade\r\nUpgrade: ");
-		(void)each_protocol(out, h);
-		strbuf_lit(out, "\r\n");
+		draft_lit(&d, "Connection: upgrade\r\nUpgrade: ");
+		(void)each_protocol(&d, h);
+		draft_lit(&d, "\r\n");
 	}
-	strbuf_lit(out, "\r\n");
+	draft_lit(&d, "\r\n");
+	draft_flush(&d);
 }
 
 static void
-put_status_line(struct strbuf *out, const struct head *h)
+put_status_line(struct draft *d, const struct head *h)
 {
-	strbuf_lit(out, "HTTP/1.1 ");
-	strbuf_u64(out, (uint64_t)h->status);
-	strbuf_lit(out, " ");
-	strbuf_span(out, h->reason);
-	strbuf_lit(out, "\r\n");
+	draft_lit(d, "HTTP/1.1 ");
+	draft_number(d, (uint64_t)h->status);
+	draft_lit(d, " ");
+	draft_span(d, h->reason);
+	draft_lit(d, "\r\n");
 }
 
 static void
-put_date(struct strbuf *out, const struct head *h, int64_t now_s)
+put_date(struct draft *d, const struct head *h, int64_t now_s)
 {
 	char date[HTTPDATE_LEN + 1];
 
 	if (head_has(h, FIELD_DATE) || h->status < 200 || now_s < 0)
 		return;
 	httpdate_format(now_s, date);
-	put_line(out, SPAN("Date"), (struct span){date, HTTPDATE_LEN});
+	draft_line(d, SPAN("Date"), (struct span){date, HTTPDATE_LEN});
 }
 
 static void
-put_response_connection(struct strbuf *out, const struct forward_response *how)
+put_response_connection(struct draft *d, const struct forward_response *how)
 {
 	if (how->upgrade.n > 0) {
-		strbuf_lit(out, "Connection: upgrade\r\n");
-		put_line(out, SPAN("Upgrade"), how->upgrade);
+		draft_lit(d, "Connection: upgrade\r\n");
+		draft_line(d, SPAN("Upgrade"), how->upgrade);
 	} else if (how->close) {
-		strbuf_lit(out, "Connection: close\r\n");
+		draft_lit(d, "Connection: close\r\n");
 	} else if (how->keep_alive_10) {
-		strbuf_lit(out, "Connection: keep-alive\r\n");
+		draft_lit(d, "Connection: keep-alive\r\n");
 	}
 }
 
@@ -379,19 +412,23 @@ forward_response_head(struct strbuf *out, const struct head *h,
     const struct forward_response *how, int64_t now_s)
 {
 	struct framing framing = how->framing;
+	struct draft d;
 
+	d.out = out;
+	d.n = 0;
 	if (framing.kind == FRAMING_NONE && how->has_length &&
 	    framing_length(h, &framing.length) == 0)
 		framing.kind = FRAMING_LENGTH;
-	put_status_line(out, h);
-	put_fields(out, h, RESPONSE_ANEW);
-	put_date(out, h, now_s);
-	put_via(out, h, how->via);
+	put_status_line(&d, h);
+	put_fields(&d, h, RESPONSE_ANEW);
+	put_date(&d, h, now_s);
+	put_via(&d, h, how->via);
 	if (how->proxy_status.n > 0)
-		put_line(out, SPAN("Proxy-Status"), how->proxy_status);
-	put_framing(out, &framing);
-	put_response_connection(out, how);
-	strbuf_lit(out, "\r\n");
+		draft_line(&d, SPAN("Proxy-Status"), how->proxy_status);
+	put_framing(&d, &framing);
+	put_response_connection(&d, how);
+	draft_lit(&d, "\r\n");
+	draft_flush(&d);
 }
 
 void
@@ -405,74 +442,10 @@ forward_trailer(struct strbuf *out, const struct head *h, struct span trailer)
 	while (span_cut(&trailer, '\n', &line)) {
 		if (line.n > 0 && line.p[line.n - 1] == '\r')
 			line.n--;
-		if (line.n > 0 && head_field_line(line, &f, &why) == 0 &&
-		    !is_hop(h, &f, nominated))
-			put_line(out, f.name, f.value);
-	}
-}
-
-/*
- * Takes the next element off a Via value. Commas inside a comment, which may
- * nest, do not separate (RFC 9110 7.6.3, 5.6.5).
- */
-static bool
-next_hop(struct span *rest, struct span *ret_hop)
-{
-	unsigned depth = 0;
-	size_t i;
-
-	if (rest->n == 0)
-		return false;
-	for (i = 0; i < rest->n; i++) {
-		char c = rest->p[i];
-
-		if (c == ',' && depth == 0)
-			break;
-		if (c == '\\' && depth > 0 && i + 1 < rest->n)
-			i++;
-		else if (c == '(')
-			depth++;
-		else if (c == ')' && depth > 0)
-			depth--;
-	}
-	*ret_hop = span_trim((struct span){rest->p, i});
-	i += i < rest->n;
-	*rest = (struct span){rest->p + i, rest->n - i};
-	return true;
-}
-
-/* The second word of: received-protocol RWS received-by [ RWS comment ] */
-static struct span
-received_by(struct span hop)
-{
-	size_t at = 0, end;
-
-	while (at < hop.n && !octet_is_blank(hop.p[at]))
-		at++;
-	while (at < hop.n && octet_is_blank(hop.p[at]))
-		at++;
-	for (end = at; end < hop.n; end++) {
-		if (octet_is_blank(hop.p[end]) || hop.p[end] == '(')
-			break;
-	}
-	return (struct span){hop.p + at, end - at};
-}
-
-bool
-forward_via_has(const struct head *h, struct span pseudonym)
-{
-	struct span rest, hop;
-
-	if (!head_has(h, FIELD_VIA) || pseudonym.n == 0)
-		return false;
-	for (unsigned i = 0; i < h->nfields; i++) {
-		if (h->fields[i].id != FIELD_VIA)
+		if (line.n == 0 || head_field_line(line, &f, &why) != 0 ||
+		    is_hop(h, &f, nominated))
 			continue;
-		rest = h->fields[i].value;
-		while (next_hop(&rest, &hop)) {
-			if (span_ieq(received_by(hop), pseudonym))
-				return true;
-		}
+		strbuf_span(out, line);
+		strbuf_lit(out, "\r\n");
 	}
-	return false;
 }

@@ -15,18 +15,6 @@ fault(const char **ret_why, int answer, const char *why)
 	return answer;
 }
 
-static unsigned
-count(const struct head *h, enum field_id id)
-{
-	unsigned n = 0;
-
-	if (!head_has(h, id))
-		return 0;
-	for (unsigned i = 0; i < h->nfields; i++)
-		n += h->fields[i].id == id;
-	return n;
-}
-
 /* 1*DIGIT up to INT64_MAX; 0 or -1. */
 static int
 read_length(struct span s, uint64_t *ret)
@@ -43,7 +31,7 @@ read_length(struct span s, uint64_t *ret)
 static bool
 only_chunked(const struct head *h)
 {
-	return count(h, FIELD_TRANSFER_ENCODING) == 1 &&
+	return !head_repeats(h, FIELD_TRANSFER_ENCODING) &&
 	    span_ieq(head_get(h, FIELD_TRANSFER_ENCODING), SPAN("chunked"));
 }
 
@@ -108,7 +96,7 @@ framing_request(const struct head *h, struct framing *ret, const char **ret_why)
 		if (answer != 0)
 			return answer;
 	} else if (head_has(h, FIELD_CONTENT_LENGTH)) {
-		if (count(h, FIELD_CONTENT_LENGTH) > 1)
+		if (head_repeats(h, FIELD_CONTENT_LENGTH))
 			return fault(ret_why, 400,
 			    "more than one Content-Length");
 		if (read_length(head_get(h, FIELD_CONTENT_LENGTH), &f.length) !=
@@ -134,6 +122,11 @@ framing_length(const struct head *h, uint64_t *ret)
 	uint64_t first = 0, v;
 	struct span list, item;
 
+	if (!head_has(h, FIELD_CONTENT_LENGTH))
+		return -1;
+	if (!head_repeats(h, FIELD_CONTENT_LENGTH) &&
+	    read_length(head_get(h, FIELD_CONTENT_LENGTH), ret) == 0)
+		return 0;
 	for (unsigned i = 0; i < h->nfields; i++) {
 		if (h->fields[i].id != FIELD_CONTENT_LENGTH)
 			continue;

@@ -10,7 +10,9 @@
  *                  +-- no LF yet: the same line functions judge the part that
  *                      is there (struct line, whole = false)
  *
- * One function per kind of line judges both a whole line and the beginning of
+ * Whole and plain field lines, as nearly all are, take a shorter way
+ * (plain_fields); it may only accept, and leaves every doubt to the functions
+ * below. One function per kind of line judges both a whole line and the beginning of
  * one. So a fault is certain at the same byte, and has the same verdict,
  * however the bytes were cut into pieces. Limits are checked in the order of
  * the bytes too: first what lies inside the limit, then the limit.
@@ -27,8 +29,9 @@ struct line {
 };
 
 struct parser {
-	const char *buf; /* borrows */
-	size_t n;        /* never more than head_bytes */
+	const char *buf;     /* borrows */
+	size_t n;            /* never more than head_bytes */
+	const char *last_lf; /* in buf[scan.line, n), or NULL */
 	const struct head_limits *lim;
 	struct head *h; /* borrows */
 	const char *why;
@@ -82,6 +85,8 @@ like_version(const char *p, size_t n)
 {
 	static const char form[] = "HTTP/0.0";
 
+	if (n >= 8 && (memcmp(p, "HTTP/1.1", 8) == 0))
+		return true; /* nearly always */
 	for (size_t i = 0; i < n && i < sizeof(form) - 1; i++) {
 		if (form[i] == '0' ? !octet_is_digit(p[i]) : p[i] != form[i])
 			return false;
@@ -169,21 +174,20 @@ status_line(struct parser *ps, const struct line *l)
 	return take_version(ps, p);
 }
 
-static const char *
-name_fault(char c)
+/* fields[i] was scanned and found good: gives it its id. */
+static void
+note_field(struct head *h, unsigned i)
 {
-	if (octet_is_blank(c))
-		return "blank in a field name or before its colon";
-	return "field name is not a token followed by a colon";
-}
+	enum field_id id = head_field_id(h->fields[i].name);
+	uint64_t bit = UINT64_C(1) << id;
 
-static const char *
-value_fault(char c)
-{
-	if (c == '\r')
-		return "CR inside a field value";
-	return c == '\0' ? "NUL in a field value"
-			 : "control byte in a field value";
+	h->fields[i].id = id;
+	if (h->seen & bit) {
+		h->again |= bit;
+		return;
+	}
+	h->seen |= bit;
+	h->first[id] = (uint8_t)i;
 }
 
 /* field-name ":" OWS field-value OWS (RFC 9112 5); the line is not empty. */
@@ -191,7 +195,7 @@ static enum head_result
 field_line(struct parser *ps, const struct line *l, struct field *f)
 {
 	const char *p = l->p;
-	const char *q, *stop;
+	const char *q;
 
 	if (octet_is_blank(*p))
 		return bad(ps, "folded field line");
@@ -199,18 +203,69 @@ field_line(struct parser *ps, const struct line *l, struct field *f)
 	if (q == l->end)
 		return ran_out(ps, l, "field line without a colon");
 	if (*q != ':')
-		return bad(ps, name_fault(*q));
+		return bad(ps, "field name is not directly followed by \":\"");
 	if (q == p)
 		return bad(ps, "field line without a name");
-	stop = octet_skip_text(resume_at(q + 1, l), l->end);
-	if (stop != l->end)
-		return bad(ps, value_fault(*stop));
+	if (octet_skip_text(resume_at(q + 1, l), l->end) != l->end)
+		return bad(ps, "control byte in a field value");
 	if (!l->whole)
 		return HEAD_AGAIN;
 	f->name = (struct span){p, (size_t)(q - p)};
 	f->value = span_trim((struct span){q + 1, (size_t)(l->end - (q + 1))});
-	f->id = head_field_id(f->name);
 	return HEAD_OK;
+}
+
+/*
+ * A field line from p that ends with CRLF before `end`; end[-1] is LF, which
+ * stops every loop. Returns the next line, or NULL where a closer look is due.
+ */
+static const char *
+plain_field(const char *p, const char *end, struct field *f)
+{
+	const char *q = p, *v, *stop;
+
+	while (octet_is(*q, OCTET_TOKEN))
+		q++;
+	if (q == p || *q != ':')
+		return NULL;
+	v = q + 1;
+	if (*v == ' ')
+		v++;
+	stop = octet_skip_text(v, end);
+	if (*stop != '\r' || stop[1] != '\n')
+		return NULL;
+	f->name = (struct span){p, (size_t)(q - p)};
+	f->value = (struct span){v, (size_t)(stop - v)};
+	if (v < stop && (octet_is_blank(*v) || octet_is_blank(stop[-1])))
+		f->value = span_trim(f->value);
+	return stop + 2;
+}
+
+/* Takes field lines as long as they are plain. */
+static void
+plain_fields(struct parser *ps, struct head_scan *s)
+{
+	struct head *h = ps->h;
+	const char *p = ps->buf + s->line;
+	unsigned lines = s->lines, most = ps->lim->fields;
+
+	if (most > HEAD_FIELDS_MAX)
+		most = HEAD_FIELDS_MAX;
+	/* A line that was begun in an earlier call is not looked at again. */
+	if (s->at != s->line)
+		return;
+	while (p < ps->last_lf && lines <= most) {
+		const char *next =
+		    plain_field(p, ps->last_lf + 1, &h->fields[lines - 1]);
+
+		if (next == NULL)
+			break;
+		note_field(h, lines - 1);
+		lines++;
+		p = next;
+	}
+	s->lines = lines;
+	s->at = s->line = (size_t)(p - ps->buf);
 }
 
 static enum head_result
@@ -229,7 +284,7 @@ one_line(struct parser *ps, const struct head_scan *s, const struct line *l)
 	f = &h->fields[s->lines - 1];
 	r = field_line(ps, l, f);
 	if (r == HEAD_OK)
-		h->seen |= UINT64_C(1) << f->id;
+		note_field(h, s->lines - 1);
 	return r;
 }
 
@@ -352,10 +407,13 @@ scan_head(struct parser *ps, struct head_scan *s)
 	enum head_result r;
 
 	do {
+		if (s->lines > 0 && ps->last_lf != NULL)
+			plain_fields(ps, s);
 		r = next_line(ps, s, &more);
 		if (r == HEAD_OK && resumed) {
 			/* *h knows the lines of this call only: once more. */
 			*s = (struct head_scan){0};
+			ps->h->seen = ps->h->again = 0;
 			resumed = false;
 			more = true;
 		}
@@ -369,8 +427,9 @@ head_any(struct parser *ps, size_t n, struct head_scan *scan)
 	enum head_result r;
 
 	ps->n = n < ps->lim->head_bytes ? n : ps->lim->head_bytes;
+	ps->last_lf = memrchr(ps->buf + scan->line, '\n', ps->n - scan->line);
 	ps->h->nfields = 0;
-	ps->h->seen = 0;
+	ps->h->seen = ps->h->again = 0;
 	r = scan_head(ps, scan);
 	if (r == HEAD_OK)
 		*scan = (struct head_scan){0};
@@ -431,6 +490,7 @@ head_field_line(struct span line, struct field *ret, const char **ret_why)
 		*ret_why = ps.why;
 		return -1;
 	}
+	f.id = head_field_id(f.name);
 	*ret = f;
 	return 0;
 }

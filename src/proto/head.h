@@ -72,6 +72,8 @@ struct head {
 	size_t bytes;             /* of the whole head, empty line included */
 	unsigned nfields;
 	uint64_t seen;            /* bit 1 << field_id for each known field */
+	uint64_t again;           /* the same for those there more than once */
+	uint8_t first[FIELD_COUNT]; /* index of the first one; only if seen */
 	struct field fields[HEAD_FIELDS_MAX];
 };
 
@@ -113,7 +115,7 @@ struct head_scan {
  * so the verdict does not depend on how the bytes were cut into pieces, and
  * HEAD_AGAIN is never returned once n has reached head_bytes.
  * On HEAD_OK *h is filled; otherwise *h is unspecified and *ret_why is a static
- * text for people ("field name followed by a space").
+ * text for people ("folded field line").
  */
 AB_MUST enum head_result head_request(const char *buf, size_t n,
     struct head_scan *scan, const struct head_limits *lim, struct head *h,
@@ -138,6 +140,12 @@ static inline bool
 head_has(const struct head *h, enum field_id id)
 {
 	return h->seen >> id & 1;
+}
+
+static inline bool
+head_repeats(const struct head *h, enum field_id id)
+{
+	return h->again >> id & 1;
 }
 
 /* The id of a field name, any case; FIELD_OTHER for all that are not listed. */

@@ -58,6 +58,31 @@ candidate(size_t n, char first)
 	}
 }
 
+/*
+ * `known` is in small letters. Among tchars the bit 0x20 makes only capitals
+ * into letters.
+ */
+static bool
+same_name(const char *p, const char *known, size_t n)
+{
+	const uint64_t bits = OCTET_ONES * 0x20;
+
+	if (n < OCTET_WORD) {
+		for (size_t i = 0; i < n; i++) {
+			if ((p[i] | 0x20) != known[i])
+				return false;
+		}
+		return true;
+	}
+	for (size_t i = 0; i < n - OCTET_WORD; i += OCTET_WORD) {
+		if ((octet_load(p + i) | bits) != octet_load(known + i))
+			return false;
+	}
+	p += n - OCTET_WORD;
+	known += n - OCTET_WORD;
+	return (octet_load(p) | bits) == octet_load(known);
+}
+
 enum field_id
 head_field_id(struct span name)
 {
@@ -71,12 +96,7 @@ head_field_id(struct span name)
 
 	if (id == FIELD_OTHER)
 		return FIELD_OTHER;
-	/* Among tchars the bit 0x20 makes only capitals into letters. */
-	for (size_t i = 0; i < name.n; i++) {
-		if ((name.p[i] | 0x20) != known[i])
-			return FIELD_OTHER;
-	}
-	return id;
+	return same_name(name.p, known, name.n) ? id : FIELD_OTHER;
 }
 
 struct span
@@ -84,7 +104,7 @@ head_get(const struct head *h, enum field_id id)
 {
 	if (!head_has(h, id))
 		return (struct span){0};
-	for (unsigned i = 0; i < h->nfields; i++) {
+	for (unsigned i = h->first[id]; i < h->nfields; i++) {
 		if (h->fields[i].id == id)
 			return h->fields[i].value;
 	}
@@ -118,7 +138,7 @@ head_list_has(const struct head *h, enum field_id id, struct span token)
 {
 	if (!head_has(h, id))
 		return false;
-	for (unsigned i = 0; i < h->nfields; i++) {
+	for (unsigned i = h->first[id]; i < h->nfields; i++) {
 		if (h->fields[i].id == id &&
 		    list_has(h->fields[i].value, token))
 			return true;

@@ -46,21 +46,44 @@ octet_hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/*
+ * Eight bytes at a time. The marks are the top bits of the bytes that are below
+ * `low` (<= 128) or DEL; above the first true one in the order of significance
+ * there may be false ones. Source: the zero-in-word test of H. Warren,
+ * "Hacker's Delight", 6-1.
+ */
+#define OCTET_WORD  sizeof(uint64_t)
 #define OCTET_ONES  (UINT64_MAX / 255) /* 0x01 in each byte of a word */
 #define OCTET_HIGHS (OCTET_ONES * 128) /* 0x80 in each */
 
-/*
- * Is any byte of w below `low` (<= 128), or DEL? Exact as a yes or no, which is
- * all that is asked. Source: the zero-in-word test of H. Warren, "Hacker's
- * Delight", 6-1.
- */
-static inline bool
-octet_word_below_or_del(uint64_t w, uint64_t low)
+static inline uint64_t
+octet_marks(uint64_t w, uint64_t low)
 {
 	uint64_t del = w ^ OCTET_ONES * 0x7f;
 
 	return (((w - OCTET_ONES * low) & ~w) | ((del - OCTET_ONES) & ~del)) &
 	       OCTET_HIGHS;
+}
+
+static inline uint64_t
+octet_load(const char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+/* How many bytes of the word come before the first mark (not 0). */
+static inline size_t
+octet_before(uint64_t marks)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return (size_t)__builtin_ctzll(marks) / 8;
+#else
+	(void)marks;
+	return 0; /* false marks come first here: look at each byte */
+#endif
 }
 
 /* The first byte in [p, end) that is not of the class, or end. */
@@ -75,33 +98,38 @@ octet_skip_token(const char *p, const char *end)
 static inline const char *
 octet_skip_text(const char *p, const char *end)
 {
-	uint64_t w;
+	while (end - p >= (ptrdiff_t)OCTET_WORD) {
+		uint64_t marks = octet_marks(octet_load(p), 0x20);
 
-	while (p < end) {
-		if (end - p >= (ptrdiff_t)sizeof(w)) {
-			memcpy(&w, p, sizeof(w));
-			if (!octet_word_below_or_del(w, 0x20)) {
-				p += sizeof(w);
-				continue;
-			}
+		if (marks == 0) {
+			p += OCTET_WORD;
+			continue;
 		}
+		p += octet_before(marks);
 		if (!octet_is(*p, OCTET_TEXT))
-			break;
-		p++;
+			return p;
+		p++; /* HTAB */
 	}
+	while (p < end && octet_is(*p, OCTET_TEXT))
+		p++;
 	return p;
 }
 
 static inline const char *
 octet_skip_visible(const char *p, const char *end)
 {
-	uint64_t w;
+	while (end - p >= (ptrdiff_t)OCTET_WORD) {
+		uint64_t w = octet_load(p);
+		uint64_t marks = octet_marks(w, 0x21) | (w & OCTET_HIGHS);
 
-	while (end - p >= (ptrdiff_t)sizeof(w)) {
-		memcpy(&w, p, sizeof(w));
-		if ((w & OCTET_HIGHS) || octet_word_below_or_del(w, 0x21))
-			break;
-		p += sizeof(w);
+		if (marks == 0) {
+			p += OCTET_WORD;
+			continue;
+		}
+		p += octet_before(marks);
+		if (!octet_is(*p, OCTET_VISIBLE))
+			return p;
+		p++;
 	}
 	while (p < end && octet_is(*p, OCTET_VISIBLE))
 		p++;

@@ -63,7 +63,9 @@ check_name(struct span s, const char **ret_why)
 		return fault(ret_why, "host name too long");
 	for (size_t i = 0; i < s.n; i++) {
 		if (!octet_is(s.p[i], OCTET_HOST))
-			return fault(ret_why, "byte that no host name has");
+			return fault(ret_why,
+			    s.p[i] == '@' ? "user information before the host"
+					  : "byte that no host name has");
 		if (s.p[i] == '.' && before == '.')
 			return fault(ret_why, "empty label in a host name");
 		before = s.p[i];
@@ -102,8 +104,6 @@ target_authority(struct span s, uint16_t default_port, struct authority *ret,
 	uint64_t port;
 	size_t end;
 
-	if (memchr(s.n ? s.p : "", '@', s.n) != NULL)
-		return fault(ret_why, "user information before the host");
 	if (take_host(s, &a, &end, ret_why) != 0)
 		return -1;
 	if (end == s.n) {
@@ -135,23 +135,41 @@ scheme_port(struct span scheme)
 	return span_ieq(scheme, SPAN("https")) ? 443 : 0;
 }
 
+/* Takes scheme "://" off the front of s. */
+static int
+take_scheme(struct span s, struct target *t, struct span *ret_rest,
+    uint16_t *ret_port, const char **ret_why)
+{
+	size_t colon;
+
+	if (span_starts(s, SPAN("http://"))) { /* nearly always */
+		t->scheme = (struct span){s.p, 4};
+		*ret_port = 80;
+		*ret_rest = span_from(s, 7);
+		return 0;
+	}
+	colon = find(s, ':');
+	if (!span_starts(span_from(s, colon), SPAN("://")))
+		return fault(ret_why, "target is no path and no http URL");
+	t->scheme = (struct span){s.p, colon};
+	*ret_port = scheme_port(t->scheme);
+	if (*ret_port == 0)
+		return fault(ret_why, "scheme is neither http nor https");
+	*ret_rest = span_from(s, colon + 3);
+	return 0;
+}
+
 /* scheme "://" authority path-abempty [ "?" query ] */
 static int
 parse_absolute(struct span method, struct span s, struct target *t,
     const char **ret_why)
 {
-	size_t colon = find(s, ':');
-	struct span rest = span_from(s, colon);
+	struct span rest;
 	uint16_t port;
 	size_t end;
 
-	if (!span_starts(rest, SPAN("://")))
-		return fault(ret_why, "target is no path and no http URL");
-	t->scheme = (struct span){s.p, colon};
-	port = scheme_port(t->scheme);
-	if (port == 0)
-		return fault(ret_why, "scheme is neither http nor https");
-	rest = span_from(rest, 3);
+	if (take_scheme(s, t, &rest, &port, ret_why) != 0)
+		return -1;
 	for (end = 0; end < rest.n; end++) {
 		if (rest.p[end] == '/' || rest.p[end] == '?')
 			break;
@@ -200,20 +218,16 @@ int
 target_host_check(const struct head *h, const struct target *t,
     const char **ret_why)
 {
-	struct span host = {0};
+	struct span host = head_get(h, FIELD_HOST);
 	struct authority ignored;
-	unsigned n = 0;
 
-	for (unsigned i = 0; i < h->nfields; i++) {
-		if (h->fields[i].id != FIELD_HOST)
-			continue;
-		host = h->fields[i].value;
-		n++;
-	}
-	if (n > 1)
-		return fault(ret_why, "more than one Host");
-	if (n == 0)
+	if (!head_has(h, FIELD_HOST))
 		return h->minor == 0 ? 0 : fault(ret_why, "no Host");
+	if (head_repeats(h, FIELD_HOST))
+		return fault(ret_why, "more than one Host");
+	/* Read once is enough, and as a rule they agree. */
+	if (host.n > 0 && span_eq(host, t->authority.text))
+		return 0;
 	if (host.n == 0) {
 		if (t->form != TARGET_ORIGIN)
 			return 0;

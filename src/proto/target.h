@@ -17,7 +17,7 @@ enum target_form {
 #define TARGET_HOST_MAX 255 /* bytes of a host; DNS allows no more */
 
 struct authority {
-	struct span host; /* without brackets; borrows; never empty when parsed */
+	struct span host; /* without brackets; borrows; never empty if parsed */
 	struct span text; /* as a Host value: brackets kept, and the port only
 	                   * where it is not the default; borrows */
 	bool is_ip6;      /* it stood in [brackets] and is an IPv6 address */

@@ -3,6 +3,10 @@
 # tests/fuzz/fuzz_NAME.c, and its corpus in tests/fuzz/corpus/NAME/.
 
 FUZZ_TARGETS = \
+	tests/fuzz/fuzz_chunked \
 	tests/fuzz/fuzz_conf \
 	tests/fuzz/fuzz_expiry \
-	tests/fuzz/fuzz_hint
+	tests/fuzz/fuzz_head \
+	tests/fuzz/fuzz_hint \
+	tests/fuzz/fuzz_httpdate \
+	tests/fuzz/fuzz_target
