@@ -5,7 +5,9 @@
  *
  * A read that returns less than asked has emptied the socket (epoll(7): for
  * streams that is as good as EAGAIN), unless a FIN was announced: that has no
- * edge of its own any more, so it must be read up to the 0.
+ * edge of its own any more, so it must be read up to the 0. Nor has a RST that
+ * came together with the data, and libevent does not tell it from them: who
+ * still expects something, and so asks again, is served by one more read.
  */
 #include "chan.h"
 
@@ -71,8 +73,9 @@ chan_read(struct chan *c, void *p, size_t n)
 
 	if (c->fd < 0)
 		return CHAN_ERROR;
-	if (!c->readable)
+	if (!c->readable && !c->unsure)
 		return CHAN_AGAIN;
+	c->unsure = false;
 	do
 		got = recv(c->fd, p, n, 0);
 	while (got < 0 && errno == EINTR);
@@ -82,8 +85,12 @@ chan_read(struct chan *c, void *p, size_t n)
 		c->readable = false;
 		return CHAN_AGAIN;
 	}
-	if (got > 0 && (size_t)got < n && !c->fin)
+	if (got > 0 && (size_t)got < n && !c->fin) {
 		c->readable = false;
+		c->unsure = true;
+	} else if (got > 0) {
+		c->readable = true;
+	}
 	return got;
 }
 
@@ -121,8 +128,9 @@ chan_peek(struct chan *c)
 
 	if (c->fd < 0)
 		return CHAN_ERROR;
-	if (!c->readable)
+	if (!c->readable && !c->unsure)
 		return CHAN_AGAIN;
+	c->unsure = false;
 	do
 		got = recv(c->fd, &byte, 1, MSG_PEEK);
 	while (got < 0 && errno == EINTR);

@@ -23,6 +23,7 @@ struct chan {
 	int fd;        /* owns; -1: closed */
 	struct event ev;
 	bool readable; /* a read may give something */
+	bool unsure;   /* the last read came short: no data, but perhaps a RST */
 	bool writable;
 	bool fin;      /* the peer has shut down its side; data may be left */
 	void (*ready)(struct chan *c);

@@ -235,7 +235,9 @@ client_check(struct client *c)
 void
 client_parked(struct client *c)
 {
-	if (c->chan.fin && !c->x->r.policy->allow_half_close)
+	/* A RST that came together with the request had no event of its own. */
+	if (chan_peek(&c->chan) == CHAN_ERROR ||
+	    (c->chan.fin && !c->x->r.policy->allow_half_close))
 		client_lost(c);
 }
 
