@@ -152,16 +152,16 @@ relay_frame(struct upstream *u, struct iovec *v, int n, size_t bytes, bool done,
 	if (bytes > 0) {
 		v[1] = (struct iovec){line,
 		    (size_t)snprintf(line, cap, "%zx\r\n", bytes)};
-		v[at++] = (struct iovec){"\r\n", 2};
+		v[at++] = (struct iovec){(char *)"\r\n", 2};
 	} else {
 		v[1] = (struct iovec){line, 0};
 	}
 	if (done) {
-		v[at++] = (struct iovec){"0\r\n", 3};
+		v[at++] = (struct iovec){(char *)"0\r\n", 3};
 		if (u->framing.kind == FRAMING_CHUNKED && trailer->n &&
 		    !u->no_trailer)
 			v[at++] = (struct iovec){trailer->p, trailer->n};
-		v[at++] = (struct iovec){"\r\n", 2};
+		v[at++] = (struct iovec){(char *)"\r\n", 2};
 	}
 	return at;
 }
@@ -222,7 +222,7 @@ relay_eof(struct upstream *u, bool clean)
 	bool reset;
 
 	if (clean && u->framing.kind == FRAMING_CLOSE) {
-		v[1] = (struct iovec){"0\r\n\r\n", 5};
+		v[1] = (struct iovec){(char *)"0\r\n\r\n", 5};
 		if (relay_send(x, v,
 			x->to_client.kind == FRAMING_CHUNKED ? 2 : 1) < 0)
 			return;
