@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs each scenario of tests/sim in virtual time; one TAP line for each.
+# Runs each scenario of tests/sim in virtual time; one TAP line for each. One
+# that hangs fails.
 set -u
 src=${top_srcdir:-.}
 sim=tests/sim/sim
@@ -17,7 +18,7 @@ failed=0
 for scenario; do
 	n=$((n + 1))
 	name=${scenario##*/}
-	if out=$("$sim" "$scenario" 2>&1); then
+	if out=$(timeout 120 "$sim" "$scenario" 2>&1); then
 		echo "ok $n - $name"
 	else
 		echo "not ok $n - $name"
