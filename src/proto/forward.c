@@ -144,7 +144,8 @@ struct draft {
 static void
 draft_flush(struct draft *d)
 {
-	strbuf_put(d->out, d->text, d->n);
+	if (d->n > 0)
+		strbuf_put(d->out, d->text, d->n);
 	d->n = 0;
 }
 
