@@ -8,6 +8,8 @@
  *   pump (after every change): while the key lets one more go, the head of the
  *       line is granted and posted to its engine; then the caller's own timer
  *       is armed for when the key is worth another look
+ *   confirm (by the engine that starts it): a hold that began between the grant
+ *       and the start sends it back to its place
  *   outcome -> the key learns; a longer hold refuses those who can't wait it out
  */
 #include "dispatch.h"
@@ -236,6 +238,27 @@ key_give_back(struct key *k, struct request *r, bool neutral)
 	k->in_use--;
 	r->grant = GRANT_NONE;
 	key_pump(k, r->engine);
+}
+
+enum dispatch_result
+dispatch_confirm(struct request *r)
+{
+	int64_t now_ms = key_now(r->engine);
+	enum dispatch_result res = DISPATCH_GO;
+	struct key *k = r->key;
+
+	pthread_mutex_lock(&k->lock);
+	if (r->grant == GRANT_MAIL)
+		r->grant = GRANT_HELD;
+	if (r->grant == GRANT_HELD && k->service.state == SERVICE_SHUT &&
+	    k->service.until_ms > now_ms) {
+		key_clock(k, now_ms);
+		key_give_back(k, r, true);
+		res = key_shut_for(k, r, now_ms) ? DISPATCH_SHUT
+						 : key_enter(k, r);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return res;
 }
 
 bool

@@ -100,8 +100,7 @@ engine_start_ready(struct engine *e)
 			r->grant = GRANT_NONE;
 			flow_refused(r);
 		} else {
-			r->grant = GRANT_HELD;
-			flow_start(r);
+			flow_admitted(r);
 		}
 	}
 }
@@ -160,6 +159,26 @@ engine_drain(struct engine *e, int64_t until_ms)
 	e->drain_ms = until_ms;
 	LIST_EACH_SAFE(it, next, &e->in[REQUEST_WAITING])
 		flow_drain(AB_CONTAINER(it, struct request, link));
+}
+
+bool
+engine_may_stop(struct engine *e)
+{
+	bool wanted = engine_busy(e) > 0 || !list_empty(&e->late);
+
+	for (uint32_t i = 0; i < e->timers.heap.n && !wanted; i++) {
+		struct timer *t = AB_CONTAINER(e->timers.heap.v[i], struct timer,
+		    node);
+		struct key *k;
+
+		if (t->fn != dispatch_tick)
+			continue;
+		k = AB_CONTAINER(t, struct key_tick, timer)->key;
+		pthread_mutex_lock(&k->lock);
+		wanted = line_length(&k->line) > 0;
+		pthread_mutex_unlock(&k->lock);
+	}
+	return !wanted;
 }
 
 void

@@ -80,6 +80,9 @@ int64_t engine_next_ms(const struct engine *e);
 /* From now on: requests that wait are answered 503 by until_ms, at once where
  * their wait is known to be longer. Running ones finish. */
 void engine_drain(struct engine *e, int64_t until_ms);
+/* While draining: nobody needs its turns any more, neither a request of its own
+ * nor one of another engine that it has promised to wake. */
+bool engine_may_stop(struct engine *e);
 /* After a reload: lets the line of each key be looked at by the new rules. */
 void engine_recheck(struct engine *e);
 /* All requests that are not over. */

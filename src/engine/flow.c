@@ -97,17 +97,13 @@ flow_ask_dry(struct request *r)
 	return DISPATCH_GO;
 }
 
-void
-flow_ask(struct request *r)
+/* What follows where an attempt may not begin now. */
+static void
+flow_not_now(struct request *r, enum dispatch_result res)
 {
 	struct engine_shared *s = r->engine->shared;
-	enum dispatch_result res;
 
-	res = r->policy->dry_run ? flow_ask_dry(r) : dispatch_ask(r);
 	switch (res) {
-	case DISPATCH_GO:
-		flow_start(r);
-		return;
 	case DISPATCH_SHUT:
 		flow_refused(r);
 		return;
@@ -117,6 +113,7 @@ flow_ask(struct request *r)
 	case DISPATCH_NO_MEMORY:
 		flow_answer(r, 503, GIVE_UP_MEMORY, 1000);
 		return;
+	case DISPATCH_GO:
 	case DISPATCH_PARKED:
 		break;
 	}
@@ -128,6 +125,46 @@ flow_ask(struct request *r)
 	}
 	flow_wait(r, 0, flow_earlier(request_limit_ms(r),
 	    flow_in(r, r->policy->queue_timeout_ms)));
+}
+
+void
+flow_ask(struct request *r)
+{
+	enum dispatch_result res;
+
+	res = r->policy->dry_run ? flow_ask_dry(r) : dispatch_ask(r);
+	if (res == DISPATCH_GO)
+		flow_start(r);
+	else
+		flow_not_now(r, res);
+}
+
+void
+flow_admitted(struct request *r)
+{
+	enum dispatch_result res = dispatch_confirm(r);
+
+	if (res == DISPATCH_GO)
+		flow_start(r);
+	else if (res != DISPATCH_PARKED) /* else it just goes on waiting */
+		flow_not_now(r, res);
+}
+
+/* Rule 14, unless the key has been shut since the attempt began. */
+static void
+flow_reconnect(struct request *r)
+{
+	enum dispatch_result res = dispatch_confirm(r);
+
+	if (res != DISPATCH_GO) {
+		flow_not_now(r, res);
+		return;
+	}
+	r->fresh = true;
+	STATS_ADD(r->engine->stats.reconnects, 1);
+	flow_enter(r, REQUEST_CONNECTING, flow_earlier(r->deadline_ms,
+	    flow_in(r, r->policy->connect_timeout_ms)));
+	r->engine->ports->start(r, true);
 }
 
 void
@@ -320,7 +357,6 @@ failure_status(enum attempt_end end)
 void
 request_failed(struct request *r, const struct attempt *a)
 {
-	struct engine *e = r->engine;
 	struct verdict v;
 
 	if (AB_NEVER(r->state < REQUEST_CONNECTING || r->state > REQUEST_AWAITING))
@@ -328,11 +364,7 @@ request_failed(struct request *r, const struct attempt *a)
 	v = dispatch_outcome(r, a);
 	switch (v.kind) {
 	case VERDICT_RECONNECT:
-		r->fresh = true;
-		STATS_ADD(e->stats.reconnects, 1);
-		flow_enter(r, REQUEST_CONNECTING, flow_earlier(r->deadline_ms,
-		    flow_in(r, r->policy->connect_timeout_ms)));
-		e->ports->start(r, true);
+		flow_reconnect(r);
 		return;
 	case VERDICT_RETRY:
 		flow_retry(r, &v);

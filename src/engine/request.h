@@ -21,7 +21,7 @@
 
 #define REQUEST_STATUSES_MAX 8 /* upstream statuses kept for the log */
 
-/* Where a request stands with its key; under the key's lock. */
+/* Where a request stands with its key; written under the key's lock. */
 enum grant {
 	GRANT_NONE,   /* not asked */
 	GRANT_LINE,   /* in line */
@@ -40,7 +40,7 @@ struct request {
 
 	/* With the key, under its lock. */
 	struct line_entry entry;
-	enum grant grant;
+	_Atomic enum grant grant;    /* its own engine looks without the lock */
 	bool refused;                /* the mail says: your wait can't end in time */
 	struct ticket ticket;
 	bool learned;                /* the ticket's outcome is known to the key */
@@ -113,7 +113,8 @@ int64_t request_waited_ms(const struct request *r);
 
 /* Internal to the engine. */
 void request_move(struct request *r, enum request_state to);
-void flow_start(struct request *r);   /* admitted: begin the attempt */
+void flow_start(struct request *r);   /* begin the attempt */
+void flow_admitted(struct request *r); /* in line, and its turn has come */
 void flow_refused(struct request *r); /* in line, and the key shut too long */
 void flow_timeout(struct request *r); /* its timer fired */
 void flow_drain(struct request *r);   /* WAITING, and the engine drains now */

@@ -161,12 +161,12 @@ world_look(struct world *w)
 	w->nlooks = 0;
 }
 
-/* A worker that drains ends with its last request. */
+/* A worker that drains ends as soon as it may. */
 static void
 world_stop_idle(struct world *w)
 {
 	for (unsigned i = 0; w->draining && i < w->scene->engines; i++)
-		if (!w->stopped[i] && engine_busy(&w->engines[i]) == 0)
+		if (!w->stopped[i] && engine_may_stop(&w->engines[i]))
 			w->stopped[i] = true;
 }
 
