@@ -125,11 +125,13 @@ check_max_concurrent(struct world *w, const struct expect *x,
 static const struct job *
 last_of(const struct chosen *c, size_t i, bool within_client)
 {
+	int client = c->v[i]->job->client;
+
 	while (i-- > 0) {
 		const struct try *t = c->v[i];
 
 		if (t->n == 1 && !t->fresh &&
-		    (!within_client || t->job->client == c->v[i]->job->client))
+		    (!within_client || t->job->client == client))
 			return t->job;
 	}
 	return NULL;
