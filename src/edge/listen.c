@@ -148,8 +148,10 @@ open_unix(struct listen_set *s, size_t i, const struct conf_listen *cl)
 	if (fd < 0)
 		return -1;
 	s->fds[i] = fd;
-	if (bind(fd, (const struct sockaddr *)&sun, sizeof(sun)) < 0 ||
-	    listen(fd, BACKLOG) < 0)
+	if (bind(fd, (const struct sockaddr *)&sun, sizeof(sun)) < 0)
+		return -1;
+	s->made = i + 1;
+	if (listen(fd, BACKLOG) < 0)
 		return -1;
 	for (unsigned w = 1; w < s->workers; w++) {
 		s->fds[w * s->n + i] = dup(fd);
@@ -171,8 +173,10 @@ listen_open(struct listen_set *s, const struct conf *c, unsigned workers)
 		const struct conf_listen *cl = &c->listen[i];
 
 		if ((cl->unix_path ? open_unix(s, i, cl) :
-			open_tcp(s, i, cl)) == 0)
+			open_tcp(s, i, cl)) == 0) {
+			s->made = i + 1;
 			continue;
+		}
 		log_err("cannot listen on %s: %s%s", cl->text, strerror(errno),
 		    errno == EADDRINUSE ?
 		    " (is another abided running? see proxy.listen)" : "");
@@ -187,27 +191,31 @@ listen_free(struct listen_set *s, const struct conf *c)
 	for (size_t i = 0; i < s->n * s->workers; i++)
 		if (s->fds[i] >= 0)
 			(void)close(s->fds[i]);
-	for (size_t i = 0; i < c->nlisten; i++)
+	/* What another daemon listens on, or a file in the way, stays. */
+	for (size_t i = 0; i < s->made; i++)
 		if (c->listen[i].unix_path)
 			(void)unlink(c->listen[i].unix_path);
 	mem_free(s->fds);
 	*s = (struct listen_set){0};
 }
 
+#define BUSY_BODY                                                             \
+	"{\"status\":503,\"title\":\"Service Unavailable\",\"detail\":"          \
+	"\"Too many connections: see max_connections.\"}\n"
+
 static void
 say_busy(int fd)
 {
-	static const char text[] =
+	char text[512];
+	int n = snprintf(text, sizeof(text),
 	    "HTTP/1.1 503 Service Unavailable\r\n"
 	    "Content-Type: application/problem+json\r\n"
 	    "Proxy-Status: abided; error=connection_limit_reached\r\n"
 	    "Retry-After: 1\r\n"
-	    "Content-Length: 106\r\n"
-	    "Connection: close\r\n\r\n"
-	    "{\"status\":503,\"title\":\"Service Unavailable\",\"detail\":"
-	    "\"Too many connections: see max_connections.\"}     ";
+	    "Content-Length: %zu\r\n"
+	    "Connection: close\r\n\r\n" BUSY_BODY, sizeof(BUSY_BODY) - 1);
 
-	(void)!send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)!send(fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	(void)close(fd);
 }
 

@@ -13,6 +13,7 @@ struct listen_set {
 	int *fds;       /* owns; fds[worker * n + i] for conf->listen[i] */
 	size_t n;
 	unsigned workers;
+	size_t made;    /* bound so far: conf->listen[0, made) is ours to unlink */
 };
 
 /* 0, or -1 with a log line that names the address: exit code 2. Port 0 is
