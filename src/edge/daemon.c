@@ -23,6 +23,7 @@
 #include "listen.h"
 #include "worker.h"
 
+#define FILES_OWN       64 /* descriptors that are not clients', at the least */
 #define BODY_MEMORY_MAX (256ull << 20) /* bytes of all replay buffers together */
 
 static struct key_cfg
@@ -98,7 +99,6 @@ apply_log(const struct conf *c, int verbose)
 	log_setup((enum log_level)level, c->log_format);
 }
 
-/* Each parked request is one descriptor, each running one two. */
 static void
 raise_file_limit(void)
 {
@@ -108,6 +108,24 @@ raise_file_limit(void)
 		lim.rlim_cur = lim.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &lim);
 	}
+}
+
+/* A parked request is one descriptor, a running one two: clients are left all
+ * but a twentieth, so that the proxy itself can go on working when they come
+ * in a crowd. */
+static unsigned
+connections_of(const struct conf *c)
+{
+	struct rlimit lim;
+	rlim_t left;
+
+	if (c->max_connections)
+		return c->max_connections;
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur == RLIM_INFINITY)
+		return UINT32_MAX;
+	left = lim.rlim_cur / 20 < FILES_OWN ? FILES_OWN : lim.rlim_cur / 20;
+	return lim.rlim_cur > 2 * left ? (unsigned)(lim.rlim_cur - left) :
+	    (unsigned)(lim.rlim_cur / 2 + 1);
 }
 
 /* From here on p owns c, also where it fails. */
@@ -126,6 +144,7 @@ proc_init(struct proc *p, struct conf *c)
 	p->conf = c;
 	p->nworkers = c->workers;
 	atomic_init(&p->access_fd, -1);
+	atomic_init(&p->max_connections, connections_of(c));
 	atomic_init(&p->next_id, ((uint64_t)tag << 32) + 1);
 	pthread_mutex_init(&p->conf_lock, NULL);
 	if (engine_shared_init(&p->shared, p->nworkers, &p->hash, c->max_parked,
@@ -182,6 +201,7 @@ proc_publish(struct proc *p, struct conf *now, int verbose)
 	apply_log(now, verbose);
 	(void)open_access_log(p, now);
 	atomic_store(&p->shared.max_parked, now->max_parked);
+	atomic_store(&p->max_connections, connections_of(now));
 	pthread_mutex_lock(&p->conf_lock);
 	p->conf = now;
 	pthread_mutex_unlock(&p->conf_lock);

@@ -223,9 +223,9 @@ static void
 listener_accepted(struct listener *l, int fd, const struct sockaddr *sa,
     socklen_t len)
 {
-	const struct conf *c = l->worker->conf;
+	struct proc *p = l->worker->proc;
 
-	if (!dest_client_allowed(c, sa)) {
+	if (!dest_client_allowed(l->worker->conf, sa)) {
 		char text[96];
 
 		addr_text(sa, len, text, sizeof(text));
@@ -233,8 +233,7 @@ listener_accepted(struct listener *l, int fd, const struct sockaddr *sa,
 		(void)close(fd);
 		return;
 	}
-	if (c->max_connections &&
-	    atomic_load(&l->worker->proc->connections) >= c->max_connections) {
+	if (atomic_load(&p->connections) >= atomic_load(&p->max_connections)) {
 		say_busy(fd);
 		return;
 	}

@@ -36,6 +36,7 @@ struct proc {
 	char via[24];                /* our pseudonym: tells instances apart */
 	struct span via_span;
 	atomic_uint connections;     /* of clients */
+	atomic_uint max_connections; /* of them */
 	atomic_ullong next_id;
 	atomic_int access_fd;        /* access log; -1: with the log */
 };
