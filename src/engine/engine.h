@@ -57,7 +57,8 @@ struct engine {
 	struct timers timers;
 	struct list in[REQUEST_STATE_COUNT]; /* requests by state */
 	unsigned count[REQUEST_STATE_COUNT];
-	int64_t drain_ms;        /* parked requests end by then; TIMER_NEVER */
+	atomic_llong drain_ms;   /* parked requests end by then; TIMER_NEVER; read by
+	                          * the others too */
 	pthread_mutex_t mail_lock;
 	struct list mail;        /* requests that another engine admitted */
 	struct list ready;       /* requests admitted here, not started yet */
