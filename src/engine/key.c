@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "dispatch.h"
 
+#define VICTIMS_MAX 16 /* looked at before the oldest has to go */
+
 int
 keys_init(struct keys *ks, const struct hash_key *h, unsigned nengines)
 {
@@ -168,16 +170,35 @@ key_new(struct keygroup *g, uint64_t id, struct span label)
 	return k;
 }
 
+/*
+ * Whom to put out: the one unused longest; but rather one of the next few than
+ * one with a hold, which would be forgotten: we would knock before the time that
+ * we were told. NULL: all are in use.
+ */
+static struct key *
+keygroup_victim(struct keygroup *g)
+{
+	struct list *it = list_first(&g->lru);
+	struct key *oldest = it ? AB_CONTAINER(it, struct key, lru) : NULL;
+
+	for (int i = 0; it && i < VICTIMS_MAX; i++) {
+		struct key *k = AB_CONTAINER(it, struct key, lru);
+
+		if (k->service.state != SERVICE_SHUT)
+			return k;
+		it = it->next == &g->lru ? NULL : it->next;
+	}
+	return oldest;
+}
+
 /* Makes room for one more; keys in use are never put out. */
 static void
 keygroup_shrink(struct keygroup *g)
 {
-	struct list *it;
+	struct key *k;
 
-	while (g->map.n >= g->cfg.max_keys && (it = list_first(&g->lru))) {
-		struct key *k = AB_CONTAINER(it, struct key, lru);
-
-		list_del(it);
+	while (g->map.n >= g->cfg.max_keys && (k = keygroup_victim(g))) {
+		list_del(&k->lru);
 		map_del(&g->map, &k->node);
 		key_free(k);
 	}

@@ -2,7 +2,7 @@
 /*
  * key: the shared state of one service key: what its service is like, its
  * tokens, its slots, its line. Keys of one service form a group, bounded by
- * max_keys: the one unused longest goes first.
+ * max_keys: the one unused longest goes first, those that are shut last.
  *
  * Any thread; one mutex per key, held only for policy arithmetic. Lock order:
  * group, then key, then an engine's mail.

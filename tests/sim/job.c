@@ -128,6 +128,20 @@ job_fill(struct job *j, struct engine *e, struct key *key)
 	apply_expiry(j, &h);
 }
 
+/* A group that has more keys than room may forget what one of them was told. */
+static void
+job_look_forgotten(struct job *j, const struct key *key)
+{
+	struct world *w = j->world;
+	unsigned lanes = 0;
+
+	for (unsigned i = 0; i < w->nlanes; i++)
+		lanes += w->lanes[i]->service == j->service;
+	if (lanes > w->settings[j->service]->policy.max_keys &&
+	    key->service.last_fail_ms < 0)
+		j->lane->hint_until_us = 0;
+}
+
 static struct engine *
 job_engine(struct world *w, const struct action *a)
 {
@@ -159,6 +173,7 @@ job_arrive(struct world *w, const struct action *a, unsigned i)
 	world_tell(w, "#%u %s %s from %s", j->n, a->method, label,
 	    job_client(j));
 	j->begun = true;
+	job_look_forgotten(j, key);
 	job_fill(j, e, key);
 	request_begin(&j->r);
 }
