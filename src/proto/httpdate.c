@@ -17,8 +17,8 @@
 #include "proto/octet.h"
 
 #define DAY_S 86400
-#define YEAR_AHEAD \
-	50 /* a two-digit year is never further ahead, RFC 9110 5.6.7 */
+/* A two-digit year is never further ahead (RFC 9110 5.6.7). */
+#define YEARS_AHEAD 50
 
 struct date {
 	int64_t year;
@@ -211,7 +211,7 @@ full_year(const struct date *of, unsigned yy, int64_t now_s)
 {
 	struct date d = *of, limit = date_of(clamp_s(now_s));
 
-	limit.year += YEAR_AHEAD;
+	limit.year += YEARS_AHEAD;
 	d.year = limit.year - limit.year % 100 + yy;
 	if (date_seconds(&d) > date_seconds(&limit))
 		d.year -= 100;

@@ -84,7 +84,7 @@ assert_out(const char *want)
 static void
 assert_request(const char *fields, const char *want)
 {
-	char in[4096], expected[4096];
+	char in[4300], expected[4300];
 
 	(void)snprintf(in, sizeof(in),
 	    "GET http://a.test:81/p HTTP/1.1\r\nHost: evil.test\r\n%s\r\n",
@@ -125,9 +125,28 @@ request_when_blanks_are_odd_then_written_plainly(void **state)
 {
 	(void)state;
 	assert_request("A: 1\r\nB:2\r\nC:\t  3  \t\r\nD: 4\r\nE:\r\nF: \r\n"
-		       "G:  7\r\nH: 8 \r\nI: 9\r\n",
+		       "G:  7\r\nH: 8 \r\nI: 9\r\nJ:\t10\r\n",
 	    "A: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\nE: \r\nF: \r\nG: 7\r\nH: 8\r\n"
-	    "I: 9\r\n" VIA);
+	    "I: 9\r\nJ: 10\r\n" VIA);
+}
+
+/* Around and over what is gathered before it is appended. */
+static void
+request_when_fields_are_long_then_all_is_there(void **state)
+{
+	static char line[4096];
+
+	(void)state;
+	for (size_t n = 900; n < 3000; n += n < 1100 ? 1 : 500) {
+		char want[4200];
+
+		memset(line, 'x', n);
+		memcpy(line, "X-Long: ", 8);
+		(void)snprintf(line + n, sizeof(line) - n, "\r\nB:2\r\n");
+		(void)snprintf(want, sizeof(want), "%.*s\r\nB: 2\r\n" VIA,
+		    (int)n, line);
+		assert_request(line, want);
+	}
 }
 
 static void
@@ -406,7 +425,7 @@ is_hop_when_asked_for_one_field_then_same_answer(void **state)
 
 	(void)state;
 	take_request("GET / HTTP/1.1\r\nHost: a\r\nVia: 1.1 x\r\n"
-		     "Connection: X-Hop, via\r\nX-Hop: 1\r\nX-Ho: 2\r\n"
+		     "Connection: X-Hop, via, Host\r\nX-Hop: 1\r\nX-Ho: 2\r\n"
 		     "Abide-Key: k\r\n\r\n");
 	assert_int_equal(head.nfields, COUNT(want));
 	for (size_t i = 0; i < COUNT(want); i++)
@@ -442,6 +461,7 @@ via_has_when_received_by_us_then_true(void **state)
 	    {"1.1 fred abided", false},
 	    {"abided 1.1", false},
 	    {"1.1 fred (a, 1.1 abided)", false},
+	    {"1.1 fred (a, 1.1 abided b)", false},
 	    {"1.1 fred (a (b), \\), 1.1 abided)", false},
 	    {"1.1 fred (a), 1.1 abided", true},
 	    {"", false},
@@ -473,6 +493,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(request_when_end_to_end_then_bytes_are_kept),
 	    TEST(request_when_blanks_are_odd_then_written_plainly),
+	    TEST(request_when_fields_are_long_then_all_is_there),
 	    TEST(request_when_hop_by_hop_then_dropped),
 	    TEST(request_when_ours_or_httpoxy_then_dropped),
 	    TEST(request_when_connection_names_fields_then_dropped),

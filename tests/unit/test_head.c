@@ -201,6 +201,48 @@ request_when_malformed_then_bad(void **state)
 		assert_verdict(head_request, rows[i], HEAD_BAD, &roomy);
 }
 
+/* The grammars themselves, RFC 9110 5.5 and 5.6.2, RFC 9112 3.2. */
+static bool
+may_stand(unsigned c, char part)
+{
+	if (part == 'v')
+		return c == '\t' || (c >= ' ' && c != 0x7f);
+	if (part == 't')
+		return c > ' ' && c < 0x7f;
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	    (c >= 'A' && c <= 'Z') ||
+	    (c != 0 && c < 0x80 && strchr("!#$%&'*+-.^_`|~", (int)c));
+}
+
+/* Every byte at every place of target, name and value, words or not. */
+static void
+request_when_any_byte_stands_anywhere_then_its_class_decides(void **state)
+{
+	static const char parts[] = "GET tttttttttttttttttttt HTTP/1.1\r\n"
+				    "nnnnnnnnnnnnnnnnnnnn:"
+				    "vvvvvvvvvvvvvvvvvvvv\r\n\r\n";
+	char text[sizeof(parts)];
+	struct span in = {text, sizeof(text) - 1};
+
+	(void)state;
+	for (size_t at = 0; at < in.n; at++) {
+		char part = parts[at];
+
+		if (part != 't' && part != 'n' && part != 'v')
+			continue;
+		for (unsigned c = 0; c < 256; c++) {
+			bool fits = may_stand(c, part) ||
+			    (part == 'n' && c == ':' && parts[at - 1] == 'n');
+
+			memcpy(text, parts, sizeof(text));
+			text[at] = (char)c;
+			if (scan_once(head_request, in, &roomy) !=
+			    (fits ? HEAD_OK : HEAD_BAD))
+				fail_msg("byte %#x at %zu", c, at);
+		}
+	}
+}
+
 static void
 request_when_version_is_foreign_then_version(void **state)
 {
@@ -662,6 +704,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(request_when_wellformed_then_accepted),
 	    cmocka_unit_test(request_when_malformed_then_bad),
+	    cmocka_unit_test(
+		request_when_any_byte_stands_anywhere_then_its_class_decides),
 	    cmocka_unit_test(request_when_version_is_foreign_then_version),
 	    cmocka_unit_test(request_when_parsed_then_spans_are_exact),
 	    cmocka_unit_test(
