@@ -341,9 +341,12 @@ daemon_run(struct conf *conf, const struct daemon_args *args)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
+	/* A peer that left and a file at its limit are errors of one write. */
 	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, SIGXFSZ);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigdelset(&set, SIGPIPE);
+	sigdelset(&set, SIGXFSZ);
 	if (proc_init(&proc, conf_ref(conf)) < 0)
 		return 2;
 	ls = (struct listen_set){0};
