@@ -243,8 +243,7 @@ worker_orders(struct worker *w)
 		worker_take_conf(w);
 	if (drain_ms && !w->draining)
 		worker_drain(w, drain_ms);
-	if (atomic_load(&w->want_stop) ||
-	    (w->draining && list_empty(&w->clients)))
+	if (atomic_load(&w->want_stop))
 		w->stop = true;
 }
 
@@ -293,6 +292,9 @@ worker_turn(struct worker *w)
 	worker_look_again(w);
 	engine_turn(&w->engine);
 	worker_end_dead(w);
+	/* Looked at last: nothing may happen any more once all have left. */
+	if (w->draining && list_empty(&w->clients))
+		w->stop = true;
 	worker_arm_tick(w);
 	w->fresh = false;
 }
