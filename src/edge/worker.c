@@ -292,9 +292,10 @@ worker_turn(struct worker *w)
 	worker_look_again(w);
 	engine_turn(&w->engine);
 	worker_end_dead(w);
-	/* Looked at last: nothing may happen any more once all have left. */
+	/* It goes on until all are done: those who wait elsewhere may be woken
+	 * by a tick of this engine. */
 	if (w->draining && list_empty(&w->clients))
-		w->stop = true;
+		atomic_store(&w->done, true);
 	worker_arm_tick(w);
 	w->fresh = false;
 }
