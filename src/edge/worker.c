@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -283,10 +284,21 @@ worker_arm_tick(struct worker *w)
 		w->tick_ms = TIMER_NEVER; /* the next turn tries again */
 }
 
+/* Debug builds: one allocation in so many fails, ABIDED_FAIL_ALLOC says. */
+static void
+worker_fail_alloc(struct worker *w)
+{
+	if (w->fail_mean == 0 || mem_count() < w->fail_next)
+		return;
+	w->fail_next = 1 + rng_next(&w->rng) % (2 * w->fail_mean);
+	mem_fail_at(w->fail_next, false);
+}
+
 static void
 worker_turn(struct worker *w)
 {
 	worker_enter(w);
+	worker_fail_alloc(w);
 	worker_orders(w);
 	engine_turn(&w->engine);
 	worker_look_again(w);
@@ -305,6 +317,11 @@ worker_main(void *arg)
 {
 	struct worker *w = arg;
 
+#ifdef AB_DEBUG
+	const char *mean = getenv("ABIDED_FAIL_ALLOC");
+
+	w->fail_mean = mean ? strtoul(mean, NULL, 10) : 0;
+#endif
 	while (!w->stop) {
 		if (event_base_loop(w->base, EVLOOP_ONCE) < 0)
 			log_err("worker %u: event loop: %s", w->index,

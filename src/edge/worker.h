@@ -72,6 +72,9 @@ struct worker {
 	atomic_bool want_conf, want_stop;
 	atomic_bool done;            /* its thread is past its last turn */
 	atomic_llong want_drain_ms;  /* 0: no */
+	unsigned long fail_mean;     /* debug builds: allocations between two that
+	                              * fail, on average; 0: none does */
+	unsigned long fail_next;
 	/* Scratch space of one callback; nobody keeps spans into it. */
 	char *scratch;               /* owns; WORKER_SCRATCH bytes, reads */
 	char *scratch_out;           /* owns; WORKER_SCRATCH bytes, sending */
