@@ -38,7 +38,7 @@ void chunked_free(struct chunked *c);
  * checked and dropped. Trailer fields that frame, route, authenticate or
  * otherwise belong before the body are dropped (RFC 9110 6.5.1): see chunked.c.
  * What the Connection field of the head names is for the caller to drop
- * (forward_trailer). After DONE and BAD further calls return the same.
+ * (forward_names_fields). After DONE and BAD further calls return the same.
  * *ret_used is set with every result but BAD, *ret_data with DATA only.
  */
 enum chunked_result chunked_next(struct chunked *c, const char *p, size_t n,

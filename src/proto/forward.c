@@ -4,7 +4,8 @@
  *
  * Decides which fields pass and in which bytes: end-to-end fields as they came,
  * in their order; what concerns one connection only is dropped and, where it
- * is needed, said anew. It refuses to know where the message goes.
+ * is needed, said anew. It refuses to know where the message goes, and what
+ * follows from a loop that Via shows.
  *
  * Neighbouring lines that pass are mostly copied in one piece: a head is
  * forwarded with each request and each response.
@@ -82,11 +83,31 @@ may_be_nominated(struct span name)
 	return true;
 }
 
-/* Connection says something beyond the options that name no field we pass. */
+/* Connection options that name no field which would pass otherwise. */
 static bool
-nominates(const struct head *h)
+is_plain_option(struct span option)
 {
-	struct span list, item;
+	static const struct span plain[] = {
+	    {"keep-alive", 10},
+	    {"close", 5},
+	    {"upgrade", 7},
+	    {"te", 2},
+	    {"trailer", 7},
+	    {"http2-settings", 14},
+	    {"", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		if (span_ieq(option, plain[i]))
+			return true;
+	}
+	return false;
+}
+
+bool
+forward_names_fields(const struct head *h)
+{
+	struct span list, option;
 
 	if (!head_has(h, FIELD_CONNECTION))
 		return false;
@@ -94,10 +115,8 @@ nominates(const struct head *h)
 		if (h->fields[i].id != FIELD_CONNECTION)
 			continue;
 		list = h->fields[i].value;
-		while (span_cut(&list, ',', &item)) {
-			item = span_trim(item);
-			if (!span_ieq(item, SPAN("keep-alive")) &&
-			    !span_ieq(item, SPAN("close")))
+		while (span_cut(&list, ',', &option)) {
+			if (!is_plain_option(span_trim(option)))
 				return true;
 		}
 	}
@@ -113,7 +132,7 @@ is_ours(const struct field *f)
 	    span_istarts(f->name, SPAN("abide-"));
 }
 
-/* forward_is_hop, for who asked nominates() before. */
+/* forward_is_hop, for who asked forward_names_fields before. */
 static bool
 is_hop(const struct head *h, const struct field *f, bool nominated)
 {
@@ -128,7 +147,7 @@ is_hop(const struct head *h, const struct field *f, bool nominated)
 bool
 forward_is_hop(const struct head *h, const struct field *f)
 {
-	return is_hop(h, f, nominates(h));
+	return is_hop(h, f, forward_names_fields(h));
 }
 
 /*
@@ -229,7 +248,7 @@ put_fields(struct draft *d, const struct head *h, uint64_t anew)
 {
 	const uint64_t drop = anew | HOP_BITS;
 	struct span run = {0};
-	bool nominated = nominates(h);
+	bool nominated = forward_names_fields(h);
 
 	for (unsigned i = 0; i < h->nfields; i++) {
 		const struct field *f = &h->fields[i];
@@ -306,35 +325,6 @@ forward_wants_upgrade(const struct head *h)
 	return h->minor >= 1 && head_has(h, FIELD_UPGRADE) &&
 	    head_list_has(h, FIELD_CONNECTION, SPAN("upgrade")) &&
 	    each_protocol(NULL, h);
-}
-
-bool
-forward_names_fields(const struct head *h)
-{
-	static const struct span plain[] = {
-	    {"close", 5},
-	    {"keep-alive", 10},
-	    {"upgrade", 7},
-	    {"te", 2},
-	    {"trailer", 7},
-	    {"http2-settings", 14},
-	};
-	struct span rest, item;
-	unsigned i, k;
-
-	for (i = 0; i < h->nfields; i++) {
-		if (h->fields[i].id != FIELD_CONNECTION)
-			continue;
-		rest = h->fields[i].value;
-		while (span_next_item(&rest, &item)) {
-			for (k = 0; k < sizeof(plain) / sizeof(plain[0]); k++)
-				if (span_ieq(item, plain[k]))
-					break;
-			if (k == sizeof(plain) / sizeof(plain[0]))
-				return true;
-		}
-	}
-	return false;
 }
 
 void
@@ -432,21 +422,68 @@ forward_response_head(struct strbuf *out, const struct head *h,
 	draft_flush(&d);
 }
 
-void
-forward_trailer(struct strbuf *out, const struct head *h, struct span trailer)
+/*
+ * Takes the next element off a Via value. Commas inside a comment, which may
+ * nest, do not separate (RFC 9110 7.6.3, 5.6.5).
+ */
+static bool
+next_hop(struct span *rest, struct span *ret_hop)
 {
-	bool nominated = nominates(h);
-	struct span line;
-	struct field f;
-	const char *why;
+	unsigned depth = 0;
+	size_t i;
 
-	while (span_cut(&trailer, '\n', &line)) {
-		if (line.n > 0 && line.p[line.n - 1] == '\r')
-			line.n--;
-		if (line.n == 0 || head_field_line(line, &f, &why) != 0 ||
-		    is_hop(h, &f, nominated))
-			continue;
-		strbuf_span(out, line);
-		strbuf_lit(out, "\r\n");
+	if (rest->n == 0)
+		return false;
+	for (i = 0; i < rest->n; i++) {
+		char c = rest->p[i];
+
+		if (c == ',' && depth == 0)
+			break;
+		if (c == '\\' && depth > 0 && i + 1 < rest->n)
+			i++;
+		else if (c == '(')
+			depth++;
+		else if (c == ')' && depth > 0)
+			depth--;
 	}
+	*ret_hop = span_trim((struct span){rest->p, i});
+	i += i < rest->n;
+	*rest = (struct span){rest->p + i, rest->n - i};
+	return true;
+}
+
+/* The second word of: received-protocol RWS received-by [ RWS comment ] */
+static struct span
+received_by(struct span hop)
+{
+	size_t at = 0, end;
+
+	while (at < hop.n && !octet_is_blank(hop.p[at]))
+		at++;
+	while (at < hop.n && octet_is_blank(hop.p[at]))
+		at++;
+	for (end = at; end < hop.n; end++) {
+		if (octet_is_blank(hop.p[end]) || hop.p[end] == '(')
+			break;
+	}
+	return (struct span){hop.p + at, end - at};
+}
+
+bool
+forward_via_has(const struct head *h, struct span pseudonym)
+{
+	struct span rest, hop;
+
+	if (!head_has(h, FIELD_VIA) || pseudonym.n == 0)
+		return false;
+	for (unsigned i = 0; i < h->nfields; i++) {
+		if (h->fields[i].id != FIELD_VIA)
+			continue;
+		rest = h->fields[i].value;
+		while (next_hop(&rest, &hop)) {
+			if (span_ieq(received_by(hop), pseudonym))
+				return true;
+		}
+	}
+	return false;
 }

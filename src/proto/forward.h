@@ -32,12 +32,6 @@ bool forward_is_hop(const struct head *h, const struct field *f);
 bool forward_wants_upgrade(const struct head *h);
 
 /*
- * Max-Forwards as received with OPTIONS or TRACE (RFC 9110 7.6.2), at most
- * INT64_MAX; -1 with other methods, or where it is absent or not a number.
- */
-int64_t forward_max_forwards(const struct head *h);
-
-/*
  * Connection names a field of this very message (not just close, keep-alive,
  * upgrade and the like): trailers, which may carry it, had better not pass.
  */
@@ -84,13 +78,6 @@ struct forward_response {
  */
 void forward_response_head(struct strbuf *out, const struct head *h,
     const struct forward_response *how, int64_t now_s);
-
-/*
- * Appends the trailer lines that may follow this head (struct chunked keeps
- * them): all but those that are hop-by-hop in it.
- */
-void forward_trailer(struct strbuf *out, const struct head *h,
-    struct span trailer);
 
 /*
  * True where a Via value names this pseudonym as a received-by: the request

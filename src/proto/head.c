@@ -12,10 +12,10 @@
  *
  * Whole and plain field lines, as nearly all are, take a shorter way
  * (plain_fields); it may only accept, and leaves every doubt to the functions
- * below. One function per kind of line judges both a whole line and the beginning of
- * one. So a fault is certain at the same byte, and has the same verdict,
- * however the bytes were cut into pieces. Limits are checked in the order of
- * the bytes too: first what lies inside the limit, then the limit.
+ * below. One function per kind of line judges both a whole line and the
+ * beginning of one. So a fault is certain at the same byte, and has the same
+ * verdict, however the bytes were cut into pieces. Limits are checked in the
+ * order of the bytes too: first what lies inside the limit, then the limit.
  */
 #include "proto/head.h"
 

@@ -4,7 +4,6 @@ PROTO_FILES = \
 	src/proto/chunked.h \
 	src/proto/forward.c \
 	src/proto/forward.h \
-	src/proto/forward_read.c \
 	src/proto/framing.c \
 	src/proto/framing.h \
 	src/proto/head.c \

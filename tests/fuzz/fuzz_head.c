@@ -194,7 +194,6 @@ check_readers(const struct head *h)
 	const char *why = NULL;
 
 	(void)head_keep_alive_timeout_s(h);
-	(void)forward_max_forwards(h);
 	(void)forward_wants_upgrade(h);
 	if (!h->is_request || target_parse(h->method, h->target, &t, &why) != 0)
 		return;

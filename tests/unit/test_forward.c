@@ -280,38 +280,6 @@ upgrade_when_wanted_and_allowed_then_true(void **state)
 }
 
 static void
-max_forwards_when_options_or_trace_then_value(void **state)
-{
-	static const struct {
-		const char *method, *value;
-		int64_t want;
-	} rows[] = {
-	    {"OPTIONS", "5", 5},
-	    {"TRACE", "0", 0},
-	    {"GET", "5", -1},
-	    {"options", "5", -1},
-	    {"OPTIONS", "", -1},
-	    {"OPTIONS", "-1", -1},
-	    {"OPTIONS", "x", -1},
-	    {"OPTIONS", "5, 6", -1},
-	    {"TRACE", "99999999999999999999", INT64_MAX},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		char in[256];
-
-		(void)snprintf(in, sizeof(in),
-		    "%s / HTTP/1.1\r\nMax-Forwards: %s\r\n\r\n", rows[i].method,
-		    rows[i].value);
-		take_request(in);
-		assert_int_equal(forward_max_forwards(&head), rows[i].want);
-	}
-	take_request("TRACE / HTTP/1.1\r\n\r\n");
-	assert_int_equal(forward_max_forwards(&head), -1);
-}
-
-static void
 request_when_http_1_0_and_query_only_then_rewritten(void **state)
 {
 	(void)state;
@@ -434,15 +402,32 @@ is_hop_when_asked_for_one_field_then_same_answer(void **state)
 }
 
 static void
-trailer_when_connection_names_it_then_dropped(void **state)
+names_fields_when_any_option_is_a_field_then_true(void **state)
 {
+	static const struct {
+		const char *fields;
+		bool want;
+	} rows[] = {
+	    {"", false},
+	    {"Connection: close\r\n", false},
+	    {"Connection: Keep-Alive, , TE, upgrade,Trailer\r\n", false},
+	    {"Connection: X-Hop\r\n", true},
+	    {"Connection: close\r\nConnection: a\r\n", true},
+	    /* A quote hides nothing. */
+	    {"Connection: \"close, X-Hop\r\n", true},
+	    {"Connection: close, \r\nX-Hop: close\r\n", false},
+	};
+
 	(void)state;
-	take_request("POST / HTTP/1.1\r\nConnection: X-Hop\r\n\r\n");
-	forward_trailer(&out, &head,
-	    SPAN("X-Hop: 1\r\nX-Keep: 2\r\nTE: x\r\nEmpty: \r\n"));
-	assert_out("X-Keep: 2\r\nEmpty: \r\n");
-	forward_trailer(&out, &head, (struct span){0});
-	assert_int_equal(out.n, 0);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char in[256];
+
+		(void)snprintf(in, sizeof(in), "GET / HTTP/1.1\r\n%s\r\n",
+		    rows[i].fields);
+		take_request(in);
+		if (forward_names_fields(&head) != rows[i].want)
+			fail_msg("%s", rows[i].fields);
+	}
 }
 
 static void
@@ -502,7 +487,6 @@ main(void)
 	    TEST(request_when_options_are_set_then_written),
 	    TEST(request_when_upgrade_passes_then_both_lines_without_h2c),
 	    TEST(upgrade_when_wanted_and_allowed_then_true),
-	    TEST(max_forwards_when_options_or_trace_then_value),
 	    TEST(request_when_http_1_0_and_query_only_then_rewritten),
 	    TEST(response_when_end_to_end_then_bytes_are_kept),
 	    TEST(response_when_hop_by_hop_then_dropped),
@@ -512,7 +496,7 @@ main(void)
 	    TEST(response_when_bare_lf_then_made_crlf),
 	    TEST(response_when_interim_then_no_date),
 	    TEST(is_hop_when_asked_for_one_field_then_same_answer),
-	    TEST(trailer_when_connection_names_it_then_dropped),
+	    TEST(names_fields_when_any_option_is_a_field_then_true),
 	    TEST(via_has_when_received_by_us_then_true),
 	};
 
