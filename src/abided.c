@@ -38,6 +38,7 @@ static const char help[] =
 struct options {
 	const char *conf_path;
 	bool check;
+	bool bad; /* an override that can't be read: the rest is checked too */
 	int verbose;
 	struct conf_overrides over;
 };
@@ -56,7 +57,7 @@ parse(int argc, char **argv, struct options *o, struct conf_problems *problems)
 	int c;
 
 	if (conf_overrides_add_env(&o->over, getenv("ABIDED_SET"), problems) < 0)
-		return 1;
+		o->bad = true;
 	while ((c = getopt(argc, argv, "c:ts:vVh")) != -1) {
 		switch (c) {
 		case 'c':
@@ -68,7 +69,7 @@ parse(int argc, char **argv, struct options *o, struct conf_problems *problems)
 		case 's':
 			if (conf_overrides_add(&o->over, optarg, "-s", problems) <
 			    0)
-				return 1;
+				o->bad = true;
 			break;
 		case 'v':
 			o->verbose++;
@@ -110,8 +111,10 @@ run(struct options *o, struct conf_problems *problems)
 	choose_file(o);
 	args.conf_path = o->conf_path;
 	conf = conf_load(o->conf_path, o->over.v, o->over.n, problems);
-	if (!conf)
+	if (!conf || o->bad) {
+		conf_unref(conf);
 		return 1;
+	}
 	if (!o->check)
 		return daemon_run(conf, &args);
 	conf_unref(conf);
