@@ -228,6 +228,8 @@ speaks_first(struct upstream *u)
 	return chan_peek(&u->chan) > 0;
 }
 
+static void upstream_dial(struct upstream *u);
+
 static void
 upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 {
@@ -246,6 +248,12 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 			upstream_begin(u, x);
 		return;
 	}
+	/* Those of idle connections are the cheapest to get back. */
+	if (err == DIAL_NO_FILES && u->worker->pool.n > 0) {
+		pool_clear_idle(&u->worker->pool);
+		upstream_dial(u);
+		return;
+	}
 	if (err == DIAL_DENIED) {
 		u->x = NULL;
 		x->up = NULL;
@@ -253,9 +261,14 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 		request_give_up(&x->r, 403, GIVE_UP_DENIED);
 		return;
 	}
-	if (err == DIAL_NO_FILES)
-		pool_clear_idle(&u->worker->pool); /* theirs are the cheapest */
 	upstream_fail(u, dial_end(err, err_no));
+}
+
+static void
+upstream_dial(struct upstream *u)
+{
+	dial_start(u->dial, &u->worker->dialer, u->host, u->port, u,
+	    upstream_dialed);
 }
 
 static struct upstream *
@@ -306,5 +319,5 @@ upstream_start(struct exchange *x, bool fresh)
 	}
 	u->x = x;
 	x->up = u;
-	dial_start(u->dial, &w->dialer, u->host, u->port, u, upstream_dialed);
+	upstream_dial(u);
 }
