@@ -120,9 +120,10 @@ integration() { # BUILD FLAGS
 	if [ "$1" = tsan ]; then
 		read -ra prefix <<<"$(unrandomised "$dir/abided")"
 	fi
-	${prefix[@]+"${prefix[@]}"} make --no-print-directory -C "$dir" \
-		check-integration INTEGRATION_FLAGS="$2" >"$log" 2>&1 ||
-		status=$?
+	# The limit is far off; it is there so that a hang is a failure.
+	timeout -k 10 1200 ${prefix[@]+"${prefix[@]}"} make \
+		--no-print-directory -C "$dir" check-integration \
+		INTEGRATION_FLAGS="$2" >"$log" 2>&1 </dev/null || status=$?
 	read -ra counts <<<"$(count_unittest "$log")"
 	if [ "$status" -ne 0 ] || [ "${counts[0]}" -eq 0 ]; then
 		[ "${counts[1]}" -gt 0 ] || counts[1]=1
