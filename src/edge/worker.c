@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -62,9 +63,10 @@ static void
 worker_on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *w = arg;
+	uint64_t n;
 
-	(void)fd;
 	(void)what;
+	(void)!read(fd, &n, sizeof(n));
 	w->tick_ms = TIMER_NEVER;
 	worker_enter(w);
 }
@@ -98,7 +100,6 @@ worker_events(struct worker *w)
 		return -1;
 	/* One thread per base: no locks. */
 	event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK);
-	event_config_set_flag(cfg, EVENT_BASE_FLAG_PRECISE_TIMER);
 	event_config_require_features(cfg, EV_FEATURE_ET |
 	    EV_FEATURE_EARLY_CLOSE);
 	w->base = event_base_new_with_config(cfg);
@@ -106,12 +107,16 @@ worker_events(struct worker *w)
 	if (!w->base)
 		return -1;
 	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (w->wake_fd < 0 ||
+	w->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (w->wake_fd < 0 || w->tick_fd < 0 ||
 	    event_assign(&w->wake_ev, w->base, w->wake_fd, EV_READ | EV_PERSIST,
 		worker_on_wake, w) < 0 ||
 	    event_add(&w->wake_ev, NULL) < 0)
 		return -1;
-	return event_assign(&w->tick_ev, w->base, -1, 0, worker_on_tick, w);
+	if (event_assign(&w->tick_ev, w->base, w->tick_fd, EV_READ | EV_PERSIST,
+		worker_on_tick, w) < 0)
+		return -1;
+	return event_add(&w->tick_ev, NULL);
 }
 
 int
@@ -122,7 +127,7 @@ worker_init(struct worker *w, struct proc *p, unsigned index)
 
 	w->proc = p;
 	w->index = index;
-	w->wake_fd = -1;
+	w->wake_fd = w->tick_fd = -1;
 	w->tick_ms = TIMER_NEVER;
 	w->conf = conf_ref(p->conf);
 	list_init(&w->listeners);
@@ -193,10 +198,11 @@ worker_free(struct worker *w)
 	if (w->resolver)
 		resolver_free(w->resolver);
 	engine_free(&w->engine);
-	if (w->wake_fd >= 0) {
+	if (w->wake_fd >= 0 && w->tick_fd >= 0) {
 		event_del(&w->wake_ev);
 		event_del(&w->tick_ev);
 		(void)close(w->wake_fd);
+		(void)close(w->tick_fd);
 	}
 	if (w->base)
 		event_base_free(w->base);
@@ -261,27 +267,25 @@ worker_look_again(struct worker *w)
 	}
 }
 
-/* Sleeps no longer than until the engine's next timer. */
+/*
+ * Sleeps no longer than until the engine's next timer. A timer of our own, and
+ * not libevent's: it is set only where it must ring earlier than it would, so
+ * that a request which arms and stops its timers costs no system call. It may
+ * ring for nothing.
+ */
 static void
 worker_arm_tick(struct worker *w)
 {
-	int64_t next = engine_next_ms(&w->engine), in;
-	struct timeval tv;
+	int64_t next = engine_next_ms(&w->engine);
+	struct itimerspec at = {.it_value.tv_sec = next / 1000,
+	    .it_value.tv_nsec = next % 1000 * 1000000};
 
-	if (!list_empty(&w->again))
-		next = w->engine.now_ms;
-	if (next == w->tick_ms)
+	w->busy = !list_empty(&w->again) || next <= w->engine.now_ms;
+	if (w->busy || next >= w->tick_ms)
 		return;
 	w->tick_ms = next;
-	if (next == TIMER_NEVER) {
-		event_del(&w->tick_ev);
-		return;
-	}
-	in = next > w->engine.now_ms ? next - w->engine.now_ms : 0;
-	tv.tv_sec = in / 1000;
-	tv.tv_usec = in % 1000 * 1000;
-	if (event_add(&w->tick_ev, &tv) < 0)
-		w->tick_ms = TIMER_NEVER; /* the next turn tries again */
+	if (timerfd_settime(w->tick_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0)
+		w->busy = true; /* the next turn tries again */
 }
 
 /* Debug builds: one allocation in so many fails, ABIDED_FAIL_ALLOC says. */
@@ -323,7 +327,8 @@ worker_main(void *arg)
 	w->fail_mean = mean ? strtoul(mean, NULL, 10) : 0;
 #endif
 	while (!w->stop) {
-		if (event_base_loop(w->base, EVLOOP_ONCE) < 0)
+		if (event_base_loop(w->base,
+			w->busy ? EVLOOP_NONBLOCK : EVLOOP_ONCE) < 0)
 			log_err("worker %u: event loop: %s", w->index,
 			    strerror(errno));
 		worker_turn(w);

@@ -64,8 +64,10 @@ struct worker {
 	struct list again;           /* struct again */
 	struct list dead;            /* struct corpse: freed at the turn's end */
 	int wake_fd;                 /* eventfd */
+	int tick_fd;                 /* timerfd */
 	struct event wake_ev, tick_ev;
-	int64_t tick_ms;             /* what tick_ev is armed for */
+	int64_t tick_ms;             /* when tick_fd wakes us; TIMER_NEVER */
+	bool busy;                   /* more to do at once: no sleep */
 	bool fresh;                  /* engine.now_ms is this turn's */
 	bool draining, stop;
 	/* Orders from the main thread, taken when woken. */
