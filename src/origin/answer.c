@@ -176,22 +176,29 @@ answer_head(struct answer *a, struct strbuf *out, int64_t now_ns,
 	return told_ns;
 }
 
+/* The decimal number in digits, plus one. */
+static void
+count_up(char *digits, size_t n)
+{
+	while (n > 0 && digits[n - 1] == '9')
+		digits[--n] = '0';
+	if (n > 0)
+		digits[n - 1]++;
+}
+
 /* Line k of the pattern is its number in 15 digits: bytes [16 k, 16 k + 16). */
 static void
 put_pattern(struct strbuf *out, uint64_t at, uint64_t n)
 {
-	char line[24];
+	char line[17];
+	uint64_t skip = at % 16, take;
 
-	while (n > 0) {
-		uint64_t skip = at % 16, take = 16 - skip;
-
-		if (take > n)
-			take = n;
-		snprintf(line, sizeof line, "%015" PRIu64 "\n",
-		    at / 16 % UINT64_C(1000000000000000));
+	(void)snprintf(line, sizeof line, "%015" PRIu64 "\n",
+	    at / 16 % UINT64_C(1000000000000000));
+	for (; n > 0; n -= take, skip = 0) {
+		take = 16 - skip < n ? 16 - skip : n;
 		strbuf_put(out, line + skip, take);
-		at += take;
-		n -= take;
+		count_up(line, 15);
 	}
 }
 

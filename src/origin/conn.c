@@ -129,7 +129,6 @@ conn_answer(struct conn *c)
 	conn_move(c, CONN_SEND, now_ns + c->server->idle_ns);
 }
 
-/* The request is all here, or need not be. */
 static void
 conn_hold(struct conn *c)
 {
@@ -137,6 +136,20 @@ conn_hold(struct conn *c)
 		conn_move(c, CONN_HOLD, origin_mono_ns() + c->answer.delay_ns);
 	else
 		conn_answer(c);
+}
+
+/* The body is all here, or is not waited for. */
+static void
+body_done(struct conn *c)
+{
+	if (c->answer.body == BODY_ECHO && c->answer.kind == ANSWER_SEND) {
+		route_echo(&c->answer, c->answer.echo.failed);
+		if (c->answer.text.failed) {
+			conn_leave(c);
+			return;
+		}
+	}
+	conn_hold(c);
 }
 
 static void
@@ -218,7 +231,7 @@ conn_begin(struct conn *c, const struct head *h)
 	c->body_left =
 	    c->framing.kind == FRAMING_LENGTH ? c->framing.length : 0;
 	if (c->answer.early)
-		conn_hold(c);
+		body_done(c);
 	else
 		conn_move(c, CONN_BODY, rq.now_ns + c->server->idle_ns);
 }
@@ -261,19 +274,6 @@ take_body(struct conn *c, struct span s)
 	c->body_crc = crc32_add(c->body_crc, s);
 	if (c->answer.body == BODY_ECHO)
 		strbuf_put(&c->answer.echo, s.p, s.n);
-}
-
-static void
-body_done(struct conn *c)
-{
-	if (c->answer.body == BODY_ECHO && c->answer.kind == ANSWER_SEND) {
-		route_echo(&c->answer, c->answer.echo.failed);
-		if (c->answer.text.failed) {
-			conn_leave(c);
-			return;
-		}
-	}
-	conn_hold(c);
 }
 
 /* False: the body goes on and all bytes are used. */
@@ -376,34 +376,39 @@ conn_write(struct conn *c)
 	return true;
 }
 
+/*
+ * Makes a piece ahead, so that a head and a small body go in one write; what
+ * is made is written before it is waited or ended.
+ */
 static bool
 step_send(struct conn *c)
 {
-	int64_t due_ns = 0, now_ns;
+	enum answer_step step = ANSWER_WAIT;
+	size_t unsent = c->out.n - c->out_at;
 	bool drips = c->drip_left > 0;
+	int64_t due_ns = 0, now_ns = origin_mono_ns();
 
-	if (c->out.n > c->out_at) {
-		if (!conn_write(c))
-			return false;
-		now_ns = origin_mono_ns();
-		if (drips)
-			conn_move(c, CONN_PAUSE, now_ns + c->answer.drip_ns);
+	if (!drips && unsent < ANSWER_PIECE)
+		step = answer_next(&c->answer, &c->out, now_ns, &due_ns);
+	if (c->out.failed) {
+		conn_leave(c);
+		return false;
+	}
+	if (step == ANSWER_MORE)
+		return true;
+	if (unsent == 0) {
+		if (step == ANSWER_END)
+			conn_done(c);
 		else
-			c->due_ns = now_ns + c->server->idle_ns;
+			conn_move(c, CONN_PAUSE, due_ns);
 		return true;
 	}
-	switch (answer_next(&c->answer, &c->out, origin_mono_ns(), &due_ns)) {
-	case ANSWER_MORE:
-		break;
-	case ANSWER_WAIT:
-		conn_move(c, CONN_PAUSE, due_ns);
-		break;
-	case ANSWER_END:
-		conn_done(c);
-		break;
-	}
-	if (c->out.failed)
-		conn_leave(c);
+	if (!conn_write(c))
+		return false;
+	if (drips)
+		conn_move(c, CONN_PAUSE, now_ns + c->answer.drip_ns);
+	else
+		c->due_ns = now_ns + c->server->idle_ns;
 	return true;
 }
 

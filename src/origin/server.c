@@ -68,7 +68,7 @@ client_name(const struct sockaddr_storage *ss, char out[INET6_ADDRSTRLEN])
 static bool
 accept_one(struct server *s, int listener)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof ss;
 	char name[INET6_ADDRSTRLEN];
 	int one = 1, fd;
@@ -251,7 +251,7 @@ bind_and_listen(const struct addrinfo *ai)
 static void
 listener_name(int fd, char *out, size_t bytes)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof ss;
 	char host[NI_MAXHOST], port[NI_MAXSERV];
 
