@@ -112,8 +112,11 @@ key_arm(struct key *k, struct engine *e, int64_t at_ms)
 	if (!timer_armed(&t->timer) && list_empty(&t->late))
 		key_ref(k);
 	list_del(&t->late);
-	if (timer_arm(&e->timers, &t->timer, at_ms) < 0)
+	if (timer_arm(&e->timers, &t->timer, at_ms) < 0) {
+		/* It is looked at again and again then, not at at_ms. */
+		k->wake_ms = key_now(e);
 		list_push_back(&e->late, &t->late);
+	}
 }
 
 static void

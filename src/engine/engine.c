@@ -10,7 +10,7 @@
 
 #define TURN_TIMERS_MAX 1000 /* fired in one turn; more: the next turn */
 #define TURN_STARTS_MAX 1000 /* a start may make another one ready: bounded */
-#define LATE_RETRY_MS   10   /* how often to try for memory again */
+#define LATE_LOOK_MS    10   /* how often, where there is no memory for a timer */
 
 int
 engine_shared_init(struct engine_shared *s, unsigned nengines,
@@ -105,17 +105,21 @@ engine_start_ready(struct engine *e)
 	}
 }
 
+/* Looked at without a timer, since there was no memory for one. */
 static void
-engine_retry_late(struct engine *e)
+engine_look_late(struct engine *e)
 {
-	struct list *it, *next;
+	struct list now, *it;
 
-	LIST_EACH_SAFE(it, next, &e->late) {
-		struct key_tick *t = AB_CONTAINER(it, struct key_tick, late);
-
-		if (timer_arm(&e->timers, &t->timer, e->now_ms) < 0)
-			return;
+	list_init(&now);
+	while ((it = list_first(&e->late))) {
 		list_del(it);
+		list_push_back(&now, it);
+	}
+	while ((it = list_first(&now))) {
+		list_del(it);
+		dispatch_tick(&AB_CONTAINER(it, struct key_tick, late)->timer,
+		    e->now_ms);
 	}
 }
 
@@ -132,7 +136,7 @@ void
 engine_turn(struct engine *e)
 {
 	if (!list_empty(&e->late))
-		engine_retry_late(e);
+		engine_look_late(e);
 	engine_take_mail(e);
 	timers_run(&e->timers, e->now_ms, TURN_TIMERS_MAX);
 	engine_start_ready(e);
@@ -146,8 +150,8 @@ engine_next_ms(const struct engine *e)
 
 	if (!list_empty(&e->ready) || !list_empty(&e->in[REQUEST_GONE]))
 		return e->now_ms;
-	if (!list_empty(&e->late) && next > e->now_ms + LATE_RETRY_MS)
-		next = e->now_ms + LATE_RETRY_MS;
+	if (!list_empty(&e->late) && next > e->now_ms + LATE_LOOK_MS)
+		next = e->now_ms + LATE_LOOK_MS;
 	return next;
 }
 

@@ -30,7 +30,7 @@ key_looked_at_ms(const struct world *w, const struct key *k)
 		if (w->stopped[i])
 			continue;
 		if (!list_empty(&t->late))
-			return 0; /* again soon, when there is memory */
+			return 0; /* no memory for a timer: again and again */
 		if (t->timer.due_ms < at_ms)
 			at_ms = t->timer.due_ms;
 	}
@@ -61,7 +61,8 @@ key_now(struct world *w, const struct key *k)
 
 	if (line_length(&k->line) == 0)
 		return;
-	if (key_could_go(k, w->now_us / 1000, &at_ms))
+	if (key_could_go(k, w->now_us / 1000, &at_ms) &&
+	    key_looked_at_ms(w, k) > 0)
 		world_fault(w, "%s could go on, and nobody lets it", k->label);
 	else if (at_ms == TIMER_NEVER && k->in_use == 0)
 		world_fault(w, "%s waits for nobody", k->label);

@@ -3,7 +3,10 @@
  * sim plays a scenario: the real engine and policy, on a virtual clock. It
  * decides only how often: once, or once for each allocation that may fail.
  *
- *   sim [-v] FILE       exit code 0: as expected, 1: not so, 2: unreadable
+ *   sim [-v] [-f N [-a]] FILE
+ *
+ *   -v  tell the story   -f  the N-th allocation fails   -a  all after it too
+ *   exit code 0: as expected, 1: not so, 2: unreadable
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,16 +42,21 @@ main(int argc, char **argv)
 	unsigned faults;
 	int c;
 
-	while ((c = getopt(argc, argv, "v")) != -1)
+	while ((c = getopt(argc, argv, "vf:a")) != -1) {
 		if (c == 'v')
 			how.verbose = true;
+		else if (c == 'f')
+			how.failing = strtoul(optarg, NULL, 10);
+		else if (c == 'a')
+			how.all_after = true;
+	}
 	if (optind != argc - 1) {
-		fprintf(stderr, "usage: sim [-v] FILE\n");
+		fprintf(stderr, "usage: sim [-v] [-f N [-a]] FILE\n");
 		return 2;
 	}
 	scene_load(&scene, argv[optind]);
 	faults = world_play(&scene, &how, &allocs);
-	if (scene.fail_allocs && faults == 0)
+	if (scene.fail_allocs && !how.failing && faults == 0)
 		faults = sweep(&scene, allocs);
 	scene_free(&scene);
 	return faults > 0;
