@@ -188,6 +188,9 @@ class Daemon:
 
     @property
     def url(self):
+        """For HTTP_PROXY; nothing for a unix socket."""
+        if isinstance(self.at[0], str):
+            return ""
         return "http://%s:%d" % self.at[0]
 
     def fds(self):
@@ -339,13 +342,13 @@ class Case(unittest.TestCase):
         for o in self.origins:
             o.close()
             faults += ["origin: %r" % f for f in o.faults]
+        for proc, log in self.procs:
+            self.end_origin(proc, log, faults)
         for d in self.daemons:
             try:
                 self.end_daemon(d, faults)
             finally:
                 d.kill()
-        for proc, log in self.procs:
-            self.end_origin(proc, log, faults)
         shutil.rmtree(self.folder, ignore_errors=True)
         if faults or self.has_failed():
             self.tell()
@@ -415,7 +418,7 @@ class Case(unittest.TestCase):
             print("--- log of abided %d in %s" % (d.pid, self.id()),
                   file=sys.stderr)
             for line in d.log.lines[-25:]:
-                print("  | " + line, file=sys.stderr)
+                print("  | " + line[:200], file=sys.stderr)
 
     # --- what nearly every test asserts ---
 

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 
-from wire import Cut, Malformed, PATIENCE, Wire
+from wire import Cut, PATIENCE, Wire
 
 
 def answer(status=200, body=b"", *fields, reason="Word", length=True,
@@ -168,6 +168,3 @@ class Origin:
             t.join(PATIENCE)
             if t.is_alive():
                 raise TimeoutError("a thread of the origin does not end")
-
-
-__all__ = ["Conn", "Cut", "Malformed", "Origin", "answer", "throttled"]
