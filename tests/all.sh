@@ -162,8 +162,18 @@ step() { # NAME LOG COMMAND...
 	fi
 }
 
+# The tarball builds, passes its tests, and holds every file of the repository.
 distcheck() {
-	make --no-print-directory -j"$JOBS" -C build/plain distcheck
+	local tarball left
+	make --no-print-directory -j"$JOBS" -C build/plain distcheck ||
+		return
+	for tarball in build/plain/abided-*.tar.xz; do :; done
+	left=$(comm -23 <(git ls-files | grep -v '^\.git' | sort) \
+		<(tar -tf "$tarball" | cut -d/ -f2- | sort)) || return
+	[ -z "$left" ] || {
+		printf 'not in %s:\n%s\n' "$tarball" "$left"
+		return 1
+	}
 }
 
 # Also where the run itself breaks off: then with one failure more.

@@ -57,15 +57,19 @@ def headers(tree):
     return in_parallel(compile_alone, tree.files(".h", under=("src/",)))
 
 
-def example(tree):
-    """etc/abided.conf is what the option table prints ("make example")"""
-    status, printed = command(
-        [os.path.join(tree.builddir, "tests/lint/print_example")])
-    if status:
-        return printed + ["print_example failed"]
-    return list(difflib.unified_diff(
-        tree.text("etc/abided.conf").splitlines(), printed,
-        "etc/abided.conf", "option table", lineterm="", n=0))[:20]
+def tables(tree):
+    """etc/abided.conf, docs/OPTIONS.md are the option table ("make tables")"""
+    found = []
+    printer = os.path.join(tree.builddir, "tests/lint/print_table")
+    for path, which in (("etc/abided.conf", "example"),
+                        ("docs/OPTIONS.md", "options")):
+        status, printed = command([printer, which])
+        if status:
+            found += printed + ["print_table failed"]
+        found += list(difflib.unified_diff(
+            tree.text(path).splitlines(), printed, path, "option table",
+            lineterm="", n=0))[:20]
+    return found
 
 
 def format(tree):  # the name of the check
@@ -125,4 +129,4 @@ def shell(tree):
     return lines if status else []
 
 
-CHECKS = [purity, headers, example, format, tidy, cppcheck, shell]
+CHECKS = [purity, headers, tables, format, tidy, cppcheck, shell]

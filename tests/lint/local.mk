@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 
-LINT_HELPERS = tests/lint/print_example
+LINT_HELPERS = tests/lint/print_table

@@ -6,7 +6,7 @@
 
 A check is a function that returns what is wrong, one line for each; none is a
 pass. Without names all of them run. The build directory is needed by those
-that look at objects or compile: purity, headers, example, tidy, cppcheck.
+that look at objects or compile: purity, headers, tables, tidy, cppcheck.
 """
 import argparse
 import os
