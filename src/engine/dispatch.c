@@ -210,6 +210,7 @@ dispatch_ask(struct request *r)
 		res = DISPATCH_SHUT;
 	} else if (line_length(&k->line) == 0 &&
 	    key_ready(k, now_ms, &why, &at_ms)) {
+		line_pass(&k->line, &r->entry);
 		key_admit(k, r, now_ms);
 		r->grant = GRANT_HELD;
 	} else {
@@ -383,15 +384,17 @@ dispatch_outcome(struct request *r, const struct attempt *a)
 	struct verdict_request vr = verdict_request_of(r);
 	struct key *k = r->key;
 	struct service copy;
+	struct ticket none;
 	struct verdict v;
 	bool held = r->grant == GRANT_HELD; /* not so in a dry run */
 
 	pthread_mutex_lock(&k->lock);
 	key_clock(k, key_now(e));
 	copy = k->service;
+	none = (struct ticket){.epoch = copy.epoch, .round = copy.round};
 	v = verdict_of(&p->verdict, &p->backoff, &k->cfg.service, &vr, a,
-	    held ? &k->service : &copy, &r->ticket, key_now(e) + e->grain_ms,
-	    u_own, u_jitter);
+	    held ? &k->service : &copy, held ? &r->ticket : &none,
+	    key_now(e) + e->grain_ms, u_own, u_jitter);
 	r->learned = v.kind != VERDICT_RECONNECT;
 	key_sweep(k, e);
 	if (held && !keeps_slot(&v, a))
