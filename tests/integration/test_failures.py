@@ -312,6 +312,7 @@ class Memory(Case):
 
 
 class Endurance(Case):
+    @reduced
     def test_a_mixed_crowd_leaves_nothing_behind(self):
         """Good, throttled, cut and lost answers, all at once."""
         def script(conn, req, n):

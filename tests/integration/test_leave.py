@@ -76,6 +76,7 @@ class Leave(Case):
             return c, o, 1
         self.each(begin)
 
+    @reduced
     def test_while_waiting_in_line(self):
         """It gives its place up; those behind it move on."""
         go = threading.Event()
@@ -217,6 +218,7 @@ class Leave(Case):
         self.gone(d)
         self.assertEqual(["/0"], [q.target for q in o.requests])
 
+    @reduced
     def test_crowd_that_leaves_at_once(self):
         o = self.origin(throttled("Retry-After: 20"))
         d = self.daemon()

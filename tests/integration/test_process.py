@@ -58,6 +58,7 @@ class Drain(Case):
         reasons = {r["reason"] for r in d.records()}
         self.assertEqual({"draining"}, reasons)
 
+    @reduced
     def test_parked_ones_whose_hold_ends_in_time_finish(self):
         o = self.serving(refused_once("1"))
         d = self.daemon(proxy={"drain_timeout": "20s"})
@@ -178,6 +179,7 @@ class Reload(Case):
         d.signal(signal.SIGHUP)
         d.wait_log(r"warn reload: takes effect at the next start.*workers")
 
+    @reduced
     def test_reload_under_load(self):
         """Nothing is lost while the settings change under it."""
         o, d = self.serving(lambda c, q, n: c.answer(200, q.target)), \

@@ -214,6 +214,7 @@ class Replay(Case):
         self.assert_status(200, self.get(d, o.url()))
         self.assertEqual(3, len(o.requests))
 
+    @reduced
     def test_many_bodies_at_once_are_not_mixed_up(self):
         """Each is refused once; each comes back its own."""
         seen, lock = set(), threading.Lock()

@@ -308,6 +308,7 @@ class Absorbs(Case):
         self.assertFalse(c.buf)
         self.assertEqual(b"a", c.response().body)
 
+    @reduced
     def test_concurrency_is_a_gate(self):
         active, most, lock = [0], [0], threading.Lock()
         together = threading.Barrier(3)
