@@ -14,6 +14,12 @@
  * A client's record lives while the client stands in the line. What it had
  * before is then behind the virtual time, unless it left unserved; leaving
  * gains it nothing that arriving for the first time would not.
+ *
+ * Who passed has no tag, for there was nobody to stand behind. Where it comes
+ * back, refused, its client's first one gets the next turn, its second one the
+ * turn after that and so on, each before the one that arrived later and has the
+ * same turn: the old ones do not queue behind the new, and a crowd of one
+ * client that was refused together does not shut others out.
  */
 #include "policy/line.h"
 
@@ -26,6 +32,7 @@ struct line_client {
 	struct map_node node;          /* hash: line_entry.client */
 	uint32_t standing;             /* entries in the line that point here */
 	uint64_t last[LINE_URGENCIES]; /* tag of the latest to arrive */
+	uint64_t back[LINE_URGENCIES]; /* of those that had passed: the latest */
 };
 
 #define TAG_BITS 60 /* urgency has the three above; the sign bit stays 0 */
@@ -112,11 +119,24 @@ larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* The tag that it has, or is to get. */
+static uint64_t
+tag_for(const struct line *l, const struct line_client *c,
+    const struct line_entry *e)
+{
+	const uint64_t *before = e->passed ? c->back : c->last;
+
+	if (e->tag != 0)
+		return e->tag;
+	return larger(l->vtime[e->urgency], before[e->urgency]) + 1;
+}
+
 enum line_result
 line_enter(struct line *l, struct line_entry *e)
 {
 	struct line_client *c;
-	bool is_new = e->tag == 0;
+	bool is_new = e->tag == 0 && !e->passed;
+	bool comes_back = e->tag == 0 && e->passed;
 	uint64_t tag, seq;
 
 	assert(!heap_has(&e->node));
@@ -125,12 +145,8 @@ line_enter(struct line *l, struct line_entry *e)
 	c = client_take(l, e->client);
 	if (!c)
 		return LINE_NO_MEMORY;
-	tag = e->tag;
-	seq = e->seq;
-	if (is_new) {
-		tag = larger(l->vtime[e->urgency], c->last[e->urgency]) + 1;
-		seq = l->next_seq;
-	}
+	tag = tag_for(l, c, e);
+	seq = is_new ? l->next_seq : e->seq;
 	e->node.key = (int64_t)((uint64_t)e->urgency << TAG_BITS | tag);
 	e->node.tie = seq;
 	if (heap_add(&l->heap, &e->node) != 0) {
@@ -138,6 +154,8 @@ line_enter(struct line *l, struct line_entry *e)
 		return LINE_NO_MEMORY;
 	}
 	l->next_seq += is_new;
+	if (comes_back)
+		c->back[e->urgency] = tag;
 	c->last[e->urgency] = larger(c->last[e->urgency], tag);
 	e->owner = c;
 	e->tag = tag;
@@ -161,6 +179,16 @@ line_pop(struct line *l, struct line_entry *e)
 	assert(heap_has(&e->node));
 	l->vtime[e->urgency] = larger(l->vtime[e->urgency], e->tag);
 	line_leave(l, e);
+}
+
+void
+line_pass(struct line *l, struct line_entry *e)
+{
+	assert(!heap_has(&e->node));
+	if (e->tag != 0 || e->passed)
+		return;
+	e->passed = true;
+	e->seq = l->next_seq++;
 }
 
 struct line_entry *

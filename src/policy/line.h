@@ -25,6 +25,7 @@ struct line_entry {
 	struct line_client *owner; /* shared with the line while in it, or NULL */
 	uint64_t tag;           /* 0: never stood in a line */
 	uint64_t seq;           /* order of first arrival; kept like the tag */
+	bool passed;            /* served without standing: seq is set */
 	uint8_t urgency;        /* 0..7, 3 is the default */
 };
 
@@ -44,9 +45,9 @@ void line_entry_init(struct line_entry *e, uint64_t client, uint8_t urgency);
 
 enum line_result { LINE_OK, LINE_FULL, LINE_NO_MEMORY };
 /*
- * Only an entry that stands in no line. A returning one (tag set) is never
- * refused for want of a place, and goes back to the line that gave the tag. On
- * FULL and NO_MEMORY nothing has changed.
+ * Only an entry that stands in no line. A returning one (served before, here or
+ * by line_pass) is never refused for want of a place, and goes back to the line
+ * that served it. On FULL and NO_MEMORY nothing has changed.
  */
 AB_MUST enum line_result line_enter(struct line *l, struct line_entry *e);
 /* Gone without being served; fine when not in it. */
@@ -56,6 +57,11 @@ void line_leave(struct line *l, struct line_entry *e);
  * newcomers are tagged behind it, which is what keeps the line fair.
  */
 void line_pop(struct line *l, struct line_entry *e);
+/*
+ * Served at once, without standing here: nobody waited. Should it come back, it
+ * does so as one that was here before all who came since.
+ */
+void line_pass(struct line *l, struct line_entry *e);
 /* Who is next, or NULL; stays in the line. */
 struct line_entry *line_head(const struct line *l);
 static inline uint32_t

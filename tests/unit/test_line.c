@@ -446,12 +446,83 @@ line_random_arrivals_are_fair(void **state)
 	line_free(&l);
 }
 
+/* Who never stood here comes back before those who came since. */
+static void
+line_who_passed_comes_back_before_newcomers(void **state)
+{
+	struct line l;
+	struct line_entry first = entry(ALICE, 3), second = entry(ALICE, 3);
+	struct line_entry v[3];
+
+	(void)state;
+	assert_int_equal(line_init(&l, 10), 0);
+	line_pass(&l, &first);
+	line_pass(&l, &second);
+	crowd(&l, v, 3, ALICE, 3);
+	assert_int_equal(line_enter(&l, &second), LINE_OK);
+	assert_int_equal(line_enter(&l, &first), LINE_OK);
+	/* Turn by turn, and in each the older one first. */
+	assert_ptr_equal(serve(&l), &second);
+	assert_ptr_equal(serve(&l), &v[0]);
+	assert_ptr_equal(serve(&l), &first);
+	assert_ptr_equal(serve(&l), &v[1]);
+	/* It stood here now, and keeps the place. */
+	line_pass(&l, &first);
+	assert_int_equal(line_enter(&l, &first), LINE_OK);
+	assert_ptr_equal(serve(&l), &first);
+	assert_ptr_equal(serve(&l), &v[2]);
+	line_free(&l);
+}
+
+static void
+line_who_passed_finds_a_place_where_it_is_full(void **state)
+{
+	struct line l;
+	struct line_entry old = entry(ALICE, 3), late = entry(ALICE, 3);
+	struct line_entry v[2];
+
+	(void)state;
+	assert_int_equal(line_init(&l, 2), 0);
+	line_pass(&l, &old);
+	crowd(&l, v, 2, BOB, 3);
+	assert_int_equal(line_enter(&l, &late), LINE_FULL);
+	assert_int_equal(line_enter(&l, &old), LINE_OK);
+	assert_ptr_equal(serve(&l), &old);
+	line_free(&l);
+}
+
+/* A hundred of one client were refused together: another one still gets in. */
+static void
+line_crowd_that_passed_shuts_nobody_out(void **state)
+{
+	struct line l;
+	struct line_entry v[100], bob = entry(BOB, 3);
+	int turns = 1;
+
+	(void)state;
+	assert_int_equal(line_init(&l, 200), 0);
+	for (int i = 0; i < 100; i++) {
+		v[i] = entry(ALICE, 3);
+		line_pass(&l, &v[i]);
+	}
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(line_enter(&l, &v[i]), LINE_OK);
+	assert_int_equal(line_enter(&l, &bob), LINE_OK);
+	while (serve(&l) != &bob)
+		turns++;
+	assert_int_equal(turns, 2);
+	line_free(&l);
+}
+
 int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(line_empty_has_no_head),
 	    cmocka_unit_test(line_one_client_sees_fifo),
+	    cmocka_unit_test(line_who_passed_comes_back_before_newcomers),
+	    cmocka_unit_test(line_who_passed_finds_a_place_where_it_is_full),
+	    cmocka_unit_test(line_crowd_that_passed_shuts_nobody_out),
 	    cmocka_unit_test(line_full_refuses_newcomers_and_changes_nothing),
 	    cmocka_unit_test(line_of_no_places_refuses),
 	    cmocka_unit_test(line_late_client_is_served_second),
