@@ -192,7 +192,9 @@ size_t conf_restart_changes(const struct conf *old, const struct conf *now,
 
 /* The example configuration: every option, commented, with its default. */
 void conf_print_example(FILE *to);
-/* The option list of the manual, as Markdown. */
+/* The option list, as Markdown: docs/OPTIONS.md. */
 void conf_print_options(FILE *to);
+/* The same in mdoc, subsections of docs/abided.conf.5. */
+void conf_print_man(FILE *to);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * conf_print.c: the option table as text for people.
  *
- * Decides how the example configuration and the manual's option list look.
- * Every word in them comes from the table, so neither can go stale: lint
- * compares what is in the tree with what is printed here.
+ * Decides how the example configuration, the option list and the part of the
+ * manual page that lists the options look. Every word in them comes from the
+ * table, so none can go stale: a test compares what is in the tree with what
+ * is printed here.
  */
 #include "base/mem.h"
 #include "edge/conf_set.h"
@@ -115,7 +116,7 @@ conf_print_example(FILE *to)
 	}
 }
 
-/* --- the manual ---------------------------------------------------------- */
+/* --- the option list ----------------------------------------------------- */
 
 /* What Markdown would take for markup inside a table. */
 static void
@@ -165,5 +166,84 @@ conf_print_options(FILE *to)
 			if (shown_in(&conf_options[j], sections[i].in))
 				print_row(to, &conf_options[j]);
 		}
+	}
+}
+
+/* --- the manual page ----------------------------------------------------- */
+
+/* One word of running text; `first` in its line, where . and ' would begin a
+ * request. Returns its width. */
+static size_t
+print_roff_word(FILE *to, struct span word, bool first)
+{
+	if (first && (word.p[0] == '.' || word.p[0] == '\''))
+		(void)fputs("\\&", to);
+	for (size_t i = 0; i < word.n; i++) {
+		if (word.p[i] == '\\')
+			(void)fputs("\\e", to);
+		else
+			(void)fputc(word.p[i], to);
+	}
+	return word.n;
+}
+
+/* Filled lines, each sentence on lines of its own, as mdoc wants it. */
+static void
+print_roff(FILE *to, struct span text)
+{
+	bool sentence_over = false;
+	struct span word;
+	size_t column = 0;
+
+	while (span_cut(&text, ' ', &word)) {
+		if (word.n == 0)
+			continue;
+		if (column > 0 &&
+		    (sentence_over || column + 1 + word.n > WIDTH)) {
+			(void)fputc('\n', to);
+			column = 0;
+		}
+		if (column > 0)
+			column += (size_t)fprintf(to, " ");
+		column += print_roff_word(to, word, column == 0);
+		sentence_over = word.p[word.n - 1] == '.';
+	}
+	(void)fputc('\n', to);
+}
+
+static void
+print_item(FILE *to, const struct conf_option *opt)
+{
+	struct strbuf takes;
+
+	(void)fprintf(to, ".It Cm %s\n", opt->key);
+	print_roff(to, span_of(opt->help));
+	strbuf_init(&takes, 2048);
+	strbuf_lit(&takes, "Takes ");
+	conf_put_takes(&takes, opt);
+	strbuf_char(&takes, '.');
+	if (opt->in == CONF_IN_DEFAULTS)
+		strbuf_lit(&takes, " Not in a service.");
+	if (opt->restart)
+		strbuf_lit(&takes, " A change waits for a restart.");
+	print_roff(to, strbuf_view(&takes));
+	strbuf_free(&takes);
+	if (opt->def != NULL)
+		(void)fprintf(to, "Default:\n.Ql \"%s\" .\n", opt->def);
+}
+
+void
+conf_print_man(FILE *to)
+{
+	for (size_t i = 0; i < NSECTIONS; i++) {
+		/* The \& is for lint, which takes ] for a mistake there. */
+		(void)fprintf(to, ".Ss %s\\&\n", sections[i].title);
+		print_roff(to, span_of(sections[i].about));
+		(void)fputs(".Bl -tag -width Ds\n", to);
+		for (size_t j = 0; j < conf_noptions; j++) {
+			if (shown_in(&conf_options[j], sections[i].in))
+				print_item(to, &conf_options[j]);
+		}
+		(void)fputs(".El\n", to);
 	}
 }

@@ -18,6 +18,7 @@ UNIT_TESTS = \
 	tests/unit/test_head \
 	tests/unit/test_heap \
 	tests/unit/test_hint \
+	tests/unit/test_hints_doc \
 	tests/unit/test_histogram \
 	tests/unit/test_httpdate \
 	tests/unit/test_instant \

@@ -262,6 +262,21 @@ option_list_has_a_row_for_each_key_of_the_example(void **state)
 	free(list);
 }
 
+/* One of the tree's files. */
+static const char *
+tree_file(const char *top, const char *name)
+{
+	static char text[131072];
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", top, name);
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
 /* The tree's copies, where the tree is at hand. */
 static void
 file_in_the_tree_is_what_the_table_prints(void **state)
@@ -277,17 +292,68 @@ file_in_the_tree_is_what_the_table_prints(void **state)
 	if (top == NULL)
 		skip();
 	for (size_t i = 0; i < COUNT(v); i++) {
-		static char text[65536];
-		char path[4096];
-		(void)snprintf(path, sizeof(path), "%s/%s", top, v[i].path);
-		FILE *f = fopen(path, "r");
-		assert_non_null(f);
-		text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
-		assert_int_equal(fclose(f), 0);
 		char *now = printed(v[i].print);
-		assert_string_equal(text, now);
+		assert_string_equal(tree_file(top, v[i].path), now);
 		free(now);
 	}
+}
+
+/* "make tables" puts it there. */
+static void
+manual_page_has_between_its_marks_what_the_table_prints(void **state)
+{
+	static const char begin[] = "\n.\\\" options: begin";
+	static const char end[] = ".\\\" options: end";
+	const char *top = getenv("top_srcdir");
+
+	(void)state;
+	if (top == NULL)
+		skip();
+	const char *page = tree_file(top, "docs/abided.conf.5");
+	const char *from = strstr(page, begin);
+	assert_non_null(from);
+	from = strchr(from + 1, '\n');
+	assert_non_null(from);
+	const char *to = strstr(++from, end);
+	assert_non_null(to);
+	char *now = printed(conf_print_man),
+	     *have = strndup(from, (size_t)(to - from));
+	assert_non_null(have);
+	assert_string_equal(have, now);
+	free(have);
+	free(now);
+}
+
+static void
+manual_page_has_an_item_for_each_key_and_no_line_that_is_a_request(void **state)
+{
+	static const char *const requests[] = {".Ss ", ".It ", ".Bl ", ".El",
+	    ".Ql "};
+	char *man = printed(conf_print_man);
+	char *list = printed(conf_print_options);
+	unsigned items = 0, rows = 0;
+
+	(void)state;
+	for (const char *p = list; (p = strstr(p, "\n| `")) != NULL; p++)
+		rows++;
+	for (char *p = man; *p != '\0'; p = strchr(p, '\n') + 1) {
+		bool known = p[0] != '.' && p[0] != '\'';
+
+		for (size_t i = 0; i < COUNT(requests); i++)
+			known |=
+			    strncmp(p, requests[i], strlen(requests[i])) == 0;
+		assert_true(known);
+		items += strncmp(p, ".It Cm ", 7) == 0;
+		assert_true(strchr(p, '\n') - p <= 78 || p[0] == '.');
+	}
+	assert_int_equal(items, rows);
+	assert_non_null(strstr(man, ".It Cm rate\n"));
+	assert_non_null(strstr(man,
+	    "\nTakes a whole number from 1 to 256, or "
+	    "auto.\nA change waits for a restart.\n"
+	    "Default:\n.Ql \"auto\" .\n"));
+	free(man);
+	free(list);
 }
 
 /* --- memory -------------------------------------------------------------- */
@@ -399,6 +465,10 @@ main(void)
 	    cmocka_unit_test(example_says_what_holds_anyway),
 	    cmocka_unit_test(option_list_has_a_row_for_each_key_of_the_example),
 	    cmocka_unit_test(file_in_the_tree_is_what_the_table_prints),
+	    cmocka_unit_test(
+		manual_page_has_between_its_marks_what_the_table_prints),
+	    cmocka_unit_test(
+		manual_page_has_an_item_for_each_key_and_no_line_that_is_a_request),
 	    cmocka_unit_test(load_without_memory_fails_and_leaves_nothing),
 	    cmocka_unit_test(problems_without_memory_still_say_so),
 	    cmocka_unit_test(file_without_memory_to_read_it_is_out_of_memory),
