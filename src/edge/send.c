@@ -10,6 +10,8 @@
  */
 #include "send.h"
 
+#include <errno.h>
+
 #include "client.h"
 
 /* Head; chunk line, data, CRLF; last chunk, trailer, CRLF. */
@@ -121,9 +123,11 @@ send_piece(struct upstream *u)
 	}
 	if (ps.n == 0)
 		return false;
-	u->sent_any = true;
 	res = outbuf_send(&u->out, &u->chan, ps.v, ps.n);
-	if (rest)
+	/* A connection that takes nothing at all has got nothing. */
+	if (res == 0 || errno == ENOMEM)
+		u->sent_any = true;
+	if (rest && u->sent_any)
 		outbuf_free(&x->rest);
 	if (res < 0) {
 		send_broken(u);

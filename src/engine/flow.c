@@ -48,6 +48,18 @@ flow_end(struct request *r)
 	request_move(r, REQUEST_GONE);
 }
 
+/* It can't go on as it is, and what the client has got can't be taken back. */
+void
+flow_cut(struct request *r, enum give_up why)
+{
+	if (r->state == REQUEST_GONE)
+		return;
+	if (why != GIVE_UP_NONE)
+		r->gave_up = why;
+	flow_end(r);
+	r->engine->ports->cut(r);
+}
+
 void
 flow_answer(struct request *r, int status, enum give_up why,
     int64_t retry_after_ms)
@@ -449,6 +461,10 @@ request_gone(struct request *r)
 void
 request_give_up(struct request *r, int status, enum give_up why)
 {
+	if (r->state > REQUEST_AWAITING) {
+		flow_cut(r, why);
+		return;
+	}
 	if (r->state == REQUEST_WAITING)
 		dispatch_leave(r);
 	if (r->state >= REQUEST_CONNECTING && r->state <= REQUEST_AWAITING)

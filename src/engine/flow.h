@@ -27,5 +27,7 @@ void flow_answer(struct request *r, int status, enum give_up why,
  * key, or 503. */
 void flow_answer_later(struct request *r, int status, enum give_up why);
 void flow_end(struct request *r);
+/* Ends it with both connections; why: NONE leaves what it has. */
+void flow_cut(struct request *r, enum give_up why);
 
 #endif

@@ -93,16 +93,16 @@ flow_timeout(struct request *r)
 		flow_attempt_over(r);
 		return;
 	case REQUEST_RELAYING:
-		r->gave_up = GIVE_UP_RESPONSE_TIMEOUT;
-		break;
+		flow_cut(r, GIVE_UP_RESPONSE_TIMEOUT);
+		return;
 	case REQUEST_TUNNELING:
 	case REQUEST_ANSWERING:
+		flow_cut(r, GIVE_UP_NONE);
+		return;
 	case REQUEST_GONE:
 	case REQUEST_STATE_COUNT:
 		break;
 	}
-	flow_end(r);
-	r->engine->ports->cut(r);
 }
 
 void

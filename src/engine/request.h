@@ -101,7 +101,7 @@ void request_tunnel(struct request *r);      /* CONNECT stands, or 101 was relay
 void request_closed(struct request *r);      /* the tunnel is over */
 void request_answered(struct request *r);
 void request_gone(struct request *r);        /* the client left */
-/* Ends it with an answer of our own, from any state before RELAYING. */
+/* Ends it with an answer of our own; from RELAYING on it is cut instead. */
 void request_give_up(struct request *r, int status, enum give_up why);
 /* Bytes moved: the idle time starts anew. */
 void request_progress(struct request *r);
