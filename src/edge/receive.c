@@ -43,12 +43,18 @@ static bool
 upstream_interim(struct upstream *u, const struct head *h)
 {
 	struct forward_response how = {.via = u->worker->proc->via_span};
+	size_t before = u->held.n;
 
 	if (++u->interims > UPSTREAM_INTERIM_MAX)
 		return false;
-	u->got_any = true;
-	if (h->status != 100 && !u->x->http10)
-		forward_response_head(&u->held, h, &how, -1);
+	if (h->status == 100 || u->x->http10)
+		return true;
+	forward_response_head(&u->held, h, &how, -1);
+	/* One that finds no room is left out whole. */
+	if (u->held.failed) {
+		u->held.n = before;
+		u->held.failed = false;
+	}
 	return true;
 }
 
@@ -64,7 +70,7 @@ upstream_final(struct upstream *u, const struct head *h)
 		upstream_fail(u, ATTEMPT_BAD_RESPONSE);
 		return false;
 	}
-	u->got_any = u->got_head = true;
+	u->got_head = true;
 	u->left = u->framing.kind == FRAMING_LENGTH ? u->framing.length : 0;
 	u->no_trailer = forward_names_fields(h);
 	if (u->framing.kind == FRAMING_CHUNKED)
@@ -276,6 +282,7 @@ upstream_receive(struct upstream *u)
 			upstream_eof(u, got == 0);
 			return;
 		}
+		u->got_any = true;
 		if (!upstream_feed(u, p, n))
 			return;
 	}
