@@ -20,6 +20,7 @@ upstream_bury(struct corpse *corpse)
 {
 	struct upstream *u = AB_CONTAINER(corpse, struct upstream, corpse);
 
+	conf_unref(u->conf);
 	mem_free(u->dial);
 	mem_free(u->host);
 	mem_free(u->in);
@@ -122,7 +123,8 @@ upstream_to_pool(struct upstream *u)
 	u->in_n = u->in_cap = 0;
 	strbuf_free(&u->held);
 	chunked_free(&u->chunked);
-	if (u->chan.fin || w->draining || u->keep_ms <= 0 ||
+	/* One that older rules let pass may lead where nobody may go now. */
+	if (u->chan.fin || w->draining || u->keep_ms <= 0 || u->conf != w->conf ||
 	    upstream_timer(u, u->keep_ms) < 0 || pool_put(&w->pool, u) < 0)
 		upstream_close(u);
 }
@@ -288,6 +290,7 @@ upstream_new(struct exchange *x)
 		return NULL;
 	}
 	u->worker = w;
+	u->conf = conf_ref(x->conf);
 	u->chan.fd = -1;
 	u->place = x->place;
 	u->port = x->port;

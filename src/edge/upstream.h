@@ -39,6 +39,7 @@ struct upstream {
 	struct timer timer;      /* IDLE, DRAINING */
 
 	/* Where it leads. */
+	struct conf *conf;       /* a reference; by whose rules it was dialled */
 	uint64_t place;
 	char *host;              /* owns */
 	uint16_t port;

@@ -222,6 +222,7 @@ worker_take_conf(struct worker *w)
 	w->conf = conf_ref(w->proc->conf);
 	pthread_mutex_unlock(&w->proc->conf_lock);
 	conf_unref(old);
+	pool_clear_idle(&w->pool);
 	dns = worker_dns(w->conf);
 	resolver_reconfigure(w->resolver, &dns);
 	engine_recheck(&w->engine);
