@@ -23,6 +23,8 @@
 #include "send.h"
 #include "tunnel.h"
 
+#define LINGER_READS_MAX 16 /* in one go; then the others' turn */
+
 const struct policy *
 client_policy(const struct client *c)
 {
@@ -134,7 +136,7 @@ client_send(struct client *c, struct iovec *v, int n)
 static void
 client_linger(struct client *c)
 {
-	if (c->in_n == 0 && !c->chan.readable && !c->chan.fin) {
+	if (!c->unread && c->in_n == 0 && !c->chan.readable && !c->chan.fin) {
 		client_die(c);
 		return;
 	}
@@ -151,11 +153,16 @@ client_read_linger(struct client *c)
 	struct worker *w = c->worker;
 	ssize_t got;
 
-	do
+	for (int i = 0; i < LINGER_READS_MAX; i++) {
 		got = chan_read(&c->chan, w->scratch, WORKER_SCRATCH);
-	while (got > 0);
-	if (got != CHAN_AGAIN)
-		client_die(c);
+		if (got == CHAN_AGAIN)
+			return;
+		if (got <= 0) {
+			client_die(c);
+			return;
+		}
+	}
+	worker_again(w, &c->again, client_look_again);
 }
 
 void
@@ -169,8 +176,10 @@ client_look_again(struct again *a)
 void
 client_done(struct client *c, bool whole)
 {
-	if (c->x)
+	if (c->x) {
+		c->unread = c->x->r.has_body && !c->x->r.body.complete;
 		c->x->client = NULL;
+	}
 	c->x = NULL;
 	if (!whole) {
 		client_cut(c, false);
@@ -181,6 +190,8 @@ client_done(struct client *c, bool whole)
 		c->close = true;
 	c->state = c->close ? CLIENT_CLOSING : CLIENT_HEAD;
 	client_timer(c, client_policy(c)->idle_timeout_ms);
+	if (c->state == CLIENT_DEAD)
+		return;
 	if (c->state == CLIENT_CLOSING && outbuf_empty(&c->out))
 		client_linger(c);
 	else if (c->in_n > 0 || c->chan.readable)
@@ -194,10 +205,12 @@ client_answer(struct client *c, struct exchange *x, const struct answer *a,
 	struct worker *w = c->worker;
 	struct iovec v;
 
-	if (!x || !x->keep || (x->r.has_body && !x->r.body.complete) || w->draining)
+	if (x)
+		c->unread = x->r.has_body && !x->r.body.complete;
+	else
+		c->unread = !why->keep; /* what follows is nobody's to judge */
+	if (c->unread || (x && !x->keep) || w->draining)
 		c->close = true;
-	if (why && why->keep)
-		c->close = false;
 	strbuf_clear(&w->text);
 	message_answer(&w->text, x, a, why, c->close);
 	if (w->text.failed) {
@@ -329,8 +342,12 @@ client_drain(struct client *c)
 	c->close = true;
 	if (c->x)
 		c->x->keep = false;
-	if (c->state == CLIENT_HEAD && c->in_n == 0 && outbuf_empty(&c->out))
+	if (c->state != CLIENT_HEAD || c->in_n > 0)
+		return;
+	if (outbuf_empty(&c->out))
 		client_die(c);
+	else
+		c->state = CLIENT_CLOSING;
 }
 
 void

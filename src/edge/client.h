@@ -32,6 +32,7 @@ struct client {
 	uint64_t who;          /* hash of the address */
 	char *text;            /* owns; the address, for the log */
 	bool close;            /* after the answer at hand */
+	bool unread;           /* more of that request may come: linger */
 	bool served;           /* at least one request was answered */
 	char *in;              /* owns; bytes not used yet */
 	size_t in_n, in_cap;
@@ -57,7 +58,7 @@ void client_parked(struct client *c);
 void client_done(struct client *c, bool whole);
 /* The answer can't be finished: the client sees that it was cut. */
 void client_cut(struct client *c, bool reset);
-/* Answer of our own, then client_done. */
+/* Answer of our own, then client_done. One of x and why may be NULL. */
 void client_answer(struct client *c, struct exchange *x, const struct answer *a,
     const struct refusal *why);
 /* The process ends: the connection does too, whatever is under way. */

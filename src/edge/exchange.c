@@ -231,8 +231,14 @@ struct exchange *
 exchange_new(struct client *c, const struct head *h, struct refusal *ret)
 {
 	struct intake in = {.c = c, .h = h, .no = ret};
+	struct exchange *x = NULL;
 
-	return intake_check(&in) ? exchange_build(&in) : NULL;
+	if (intake_check(&in))
+		x = exchange_build(&in);
+	ret->is_head = span_eq(h->method, SPAN("HEAD"));
+	if (!client_wants_keep(h))
+		ret->keep = false;
+	return x;
 }
 
 void

@@ -56,6 +56,7 @@ struct refusal {
 	const char *detail; /* for people: what is wrong, and what to do */
 	const char *extra;  /* header lines with CRLF, or NULL */
 	bool keep;          /* the connection may go on */
+	bool is_head;       /* HEAD: no body */
 };
 
 /*

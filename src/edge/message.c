@@ -119,6 +119,7 @@ message_answer(struct strbuf *out, const struct exchange *x,
 		reply.detail = span_of(words->detail);
 	if (why && why->extra)
 		reply.extra = span_of(why->extra);
+	reply.head_only = why && why->is_head;
 	if (x) {
 		message_details(&details, x);
 		reply.service = span_of(x->service->name);
