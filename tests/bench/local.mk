@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+#
+# The load and the origin of tests/bench/run.sh, which makes them itself.
+
+BENCH_TOOLS = tests/bench/load tests/bench/origin
+
+tests_bench_load_SOURCES = \
+	tests/bench/answer.c \
+	tests/bench/answer.h \
+	tests/bench/cost.c \
+	tests/bench/cost.h \
+	tests/bench/fleet.c \
+	tests/bench/fleet.h \
+	tests/bench/load.c \
+	tests/bench/loopback.c \
+	tests/bench/loopback.h
+tests_bench_load_LDADD = libbase.a
+
+tests_bench_origin_SOURCES = \
+	tests/bench/ledger.c \
+	tests/bench/ledger.h \
+	tests/bench/loopback.c \
+	tests/bench/loopback.h \
+	tests/bench/origin.c
+tests_bench_origin_LDADD = libbase.a
