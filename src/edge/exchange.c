@@ -94,9 +94,15 @@ intake_head(struct intake *in, struct strbuf *out, struct strbuf *host)
 	};
 	bool brackets = memchr(in->host.p, ':', in->host.n) != NULL;
 
-	strbuf_fmt(host, brackets ? "[%.*s]" : "%.*s", SPAN_ARG(in->host));
-	if (in->port != 80)
-		strbuf_fmt(host, ":%u", in->port);
+	if (brackets)
+		strbuf_char(host, '[');
+	strbuf_span(host, in->host);
+	if (brackets)
+		strbuf_char(host, ']');
+	if (in->port != 80) {
+		strbuf_char(host, ':');
+		strbuf_u64(host, in->port);
+	}
 	how.host = strbuf_view(host);
 	if (!in->connect)
 		forward_request_head(out, in->h, &how);

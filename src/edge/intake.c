@@ -282,10 +282,13 @@ intake_key(struct intake *in, uint64_t place)
 	uint64_t id = named ? 0 : place;
 
 	strbuf_init(&label, 512);
-	if (named)
+	if (named) {
 		strbuf_span(&label, span_of(in->service->name));
-	else
-		strbuf_fmt(&label, "%.*s:%u", SPAN_ARG(in->host), in->port);
+	} else {
+		strbuf_span(&label, in->host);
+		strbuf_char(&label, ':');
+		strbuf_u64(&label, in->port);
+	}
 	for (unsigned i = 0; i < p->nkey; i++) {
 		uint64_t both[2] = {id, key_part(in, &p->key[i], place)};
 

@@ -9,8 +9,9 @@
 #include "base/list.h"
 #include "base/map.h"
 
-#define POOL_IDLE_MAX 1024 /* per worker */
-#define POOL_HOST_MAX 128  /* per worker and host:port */
+#define POOL_IDLE_MAX 4096 /* per worker; given up when descriptors run short */
+#define POOL_HOST_MAX 1024 /* per worker and host:port: fewer than run at a time
+                            * would be dialled again and again */
 
 struct upstream;
 
