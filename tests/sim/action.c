@@ -3,7 +3,6 @@
  * action does what the scenario says happens: to clients, to the service, to
  * the clock of the wall.
  */
-#include "engine/dispatch.h"
 #include "world.h"
 
 static void
@@ -29,6 +28,18 @@ run_client(struct world *w, const struct action *a)
 	}
 }
 
+/* The rules have changed: every worker looks at its lines afresh. */
+static void
+recheck(struct world *w)
+{
+	for (unsigned i = 0; i < w->scene->engines; i++) {
+		if (w->stopped[i])
+			continue;
+		world_enter(w, &w->engines[i]);
+		engine_recheck(&w->engines[i]);
+	}
+}
+
 static void
 run_reload(struct world *w, const struct action *a)
 {
@@ -41,10 +52,7 @@ run_reload(struct world *w, const struct action *a)
 		w->now_us / 1000))
 		return; /* no memory: what is in force stays */
 	w->settings[v->service] = s;
-	for (unsigned i = 0; i < w->scene->engines; i++) {
-		world_enter(w, &w->engines[i]);
-		engine_recheck(&w->engines[i]);
-	}
+	recheck(w);
 }
 
 static void
@@ -65,7 +73,6 @@ run_hand(struct world *w, const struct action *a)
 	struct map_node *n = NULL;
 	size_t pos = 0;
 
-	world_enter(w, &w->engines[0]);
 	while ((n = map_walk(&g->map, &pos, n))) {
 		struct key *k = AB_CONTAINER(n, struct key, node);
 
@@ -75,8 +82,8 @@ run_hand(struct world *w, const struct action *a)
 		else
 			service_release(&k->service);
 		pthread_mutex_unlock(&k->lock);
-		dispatch_poke(k, &w->engines[0]);
 	}
+	recheck(w);
 	for (unsigned i = 0; i < w->nlanes && a->kind == ACTION_RELEASE; i++)
 		if (w->lanes[i]->service == a->service)
 			w->lanes[i]->hint_until_us = 0;
