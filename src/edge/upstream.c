@@ -138,6 +138,14 @@ upstream_drained(struct upstream *u)
 		upstream_close(u);
 }
 
+/* Nothing was sent on it yet: whoever comes next may have it. */
+static void
+upstream_spare(struct upstream *u, const struct exchange *x)
+{
+	u->keep_ms = x->r.connect ? 0 : x->r.policy->idle_timeout_ms;
+	upstream_to_pool(u);
+}
+
 void
 upstream_discard(struct upstream *u)
 {
@@ -145,6 +153,10 @@ upstream_discard(struct upstream *u)
 
 	u->x = NULL;
 	x->up = NULL;
+	if (!u->got_head) {
+		upstream_spare(u, x);
+		return;
+	}
 	u->state = UPSTREAM_DRAINING;
 	u->drained = 0;
 	/* Only worth it where the end of the body can be known. */
@@ -197,7 +209,8 @@ upstream_begin(struct upstream *u, struct exchange *x)
 	u->interims = 0;
 	u->scan = (struct head_scan){0};
 	strbuf_init(&u->held, 16 * 1024);
-	request_connected(&x->r);
+	if (!request_connected(&x->r, u->served > 0))
+		return;
 	if (x->r.connect)
 		tunnel_connect(x);
 	else

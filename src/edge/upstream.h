@@ -77,7 +77,7 @@ struct upstream {
 void upstream_start(struct exchange *x, bool fresh);
 /* The exchange wants no more of it: closes. */
 void upstream_close(struct upstream *u);
-/* The answer is thrown away: rule 13. */
+/* The answer is thrown away: rule 13. Without one: nothing has been sent. */
 void upstream_discard(struct upstream *u);
 /* The client took what waited: reads on. */
 void upstream_resume(struct upstream *u);

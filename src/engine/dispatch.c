@@ -9,7 +9,7 @@
  *       line is granted and posted to its engine; then the caller's own timer
  *       is armed for when the key is worth another look
  *   confirm (by the engine that starts it): a hold that began between the grant
- *       and the start sends it back to its place
+ *       and the first byte sends it back to its place
  *   outcome -> the key learns; a longer hold refuses those who can't wait it out
  */
 #include "dispatch.h"
@@ -254,8 +254,7 @@ dispatch_confirm(struct request *r)
 	pthread_mutex_lock(&k->lock);
 	if (r->grant == GRANT_MAIL)
 		r->grant = GRANT_HELD;
-	if (r->grant == GRANT_HELD && k->service.state == SERVICE_SHUT &&
-	    k->service.until_ms > now_ms) {
+	if (r->grant == GRANT_HELD && !service_stands(&k->service, &r->ticket)) {
 		key_clock(k, now_ms);
 		key_give_back(k, r, true);
 		res = key_shut_for(k, r, now_ms) ? DISPATCH_SHUT

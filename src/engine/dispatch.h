@@ -20,9 +20,9 @@ enum dispatch_result {
 /* Asks for admission. A request that was admitted before keeps its place. */
 AB_MUST enum dispatch_result dispatch_ask(struct request *r);
 /*
- * Asked just before an attempt that was admitted a moment ago begins: a refusal
- * may have come in since, on any engine. GO, or the admission has been given
- * back and this is as if it had asked anew.
+ * Asked just before the first byte of an attempt that was admitted a while ago: a
+ * refusal may have come in since, on any engine. GO, or the admission has been
+ * given back and this is as if it had asked anew.
  */
 AB_MUST enum dispatch_result dispatch_confirm(struct request *r);
 /* The key is shut for longer than it may wait; asked before its body is read. */

@@ -162,11 +162,18 @@ flow_admitted(struct request *r)
 		flow_not_now(r, res);
 }
 
+/* Is what it was admitted under still so? A dry run is not held up. */
+static enum dispatch_result
+flow_confirm(struct request *r)
+{
+	return r->policy->dry_run ? DISPATCH_GO : dispatch_confirm(r);
+}
+
 /* Rule 14, unless the key has been shut since the attempt began. */
 static void
 flow_reconnect(struct request *r)
 {
-	enum dispatch_result res = dispatch_confirm(r);
+	enum dispatch_result res = flow_confirm(r);
 
 	if (res != DISPATCH_GO) {
 		flow_not_now(r, res);
@@ -265,13 +272,27 @@ request_body_over(struct request *r)
 	flow_body_in(r);
 }
 
-void
-request_connected(struct request *r)
+bool
+request_connected(struct request *r, bool reused)
 {
+	enum dispatch_result res = DISPATCH_GO;
+
 	if (AB_NEVER(r->state != REQUEST_CONNECTING))
-		return;
-	flow_enter(r, REQUEST_SENDING,
-	    flow_in(r, r->policy->idle_timeout_ms));
+		return false;
+	/* Names and handshakes take their time; others may have been refused
+	 * in it. An idle connection takes none. */
+	if (!reused)
+		res = flow_confirm(r);
+	if (res == DISPATCH_GO) {
+		flow_enter(r, REQUEST_SENDING,
+		    flow_in(r, r->policy->idle_timeout_ms));
+		return true;
+	}
+	if (--r->attempts == 0)
+		r->first_attempt_ms = -1;
+	r->engine->ports->discard(r);
+	flow_not_now(r, res);
+	return false;
 }
 
 void

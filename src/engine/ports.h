@@ -32,7 +32,8 @@ struct ports {
 	 */
 	void (*start)(struct request *r, bool fresh);
 	/* The answer in hand is to be thrown away: drained within limits so
-	 * that the connection can serve again, or closed. */
+	 * that the connection can serve again, or closed. Also without an
+	 * answer: the connection has just been made, and is not needed. */
 	void (*discard)(struct request *r);
 	/* Closes the upstream side, whatever it does. */
 	void (*abort)(struct request *r);

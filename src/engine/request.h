@@ -90,7 +90,9 @@ void request_clear(struct request *r);
 void request_begin(struct request *r);       /* the head is in */
 void request_body_done(struct request *r);   /* body.complete is set */
 void request_body_over(struct request *r);   /* body.once is set */
-void request_connected(struct request *r);
+/* reused: by an idle connection, at once. False: the attempt is off, since its
+ * key has been shut meanwhile; the connection was discarded. */
+AB_MUST bool request_connected(struct request *r, bool reused);
 void request_sent(struct request *r);
 /* A final response head: any but 1xx, and 101. */
 void request_got_head(struct request *r, const struct head *h, bool reused);

@@ -109,6 +109,16 @@ bool service_ready(const struct service *s, int64_t now_ms,
 void service_begin(struct service *s, const struct service_cfg *cfg,
     int64_t now_ms, struct ticket *ret);
 
+/*
+ * Does the admission of t still hold? False: a hold has begun since, whether or
+ * not it is over: an attempt that has not gone out yet has to ask again.
+ */
+static inline bool
+service_stands(const struct service *s, const struct ticket *t)
+{
+	return t->epoch == s->epoch && t->round == s->round &&
+	    s->state != SERVICE_SHUT;
+}
 /* Would a refusal of t count: is t of the current epoch? */
 static inline bool
 service_counts(const struct service *s, const struct ticket *t)

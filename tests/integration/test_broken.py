@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What once broke: moments that no other test looks at."""
 import os
+import select
 import signal
 import socket
-import struct
+import threading
+import time
 import unittest
 
-from harness import Case, reduced
-from origin import answer
-from wire import noise
+from harness import Case, eventually, reduced
+from origin import answer, throttled
+from wire import PATIENCE, Wire, noise
 
 # Refused as soon as the head is read, and its body is still to come.
 REFUSED_EARLY = (b"POST http://127.0.0.1:1/ HTTP/1.1\r\nHost: 127.0.0.1:1\r\n"
@@ -108,6 +110,52 @@ class Origins(Case):
             self.assert_status(200, r)
         self.assertEqual([b"once"] * 2, [q.body for q in o.requests])
 
+    @reduced
+    def test_hold_that_begins_while_a_connection_is_made(self):
+        """Rule 6: it holds those too that were let go before, and have not
+        sent anything yet."""
+        # With one connection waiting there the next SYN is dropped, and comes
+        # again a second later.
+        narrow = socket.socket()
+        self.addCleanup(narrow.close)
+        narrow.bind(("127.0.0.1", 0))
+        narrow.listen(0)
+        url = "http://127.0.0.1:%d/" % narrow.getsockname()[1]
+        d = self.daemon(proxy={"workers": "1"})
+        first, second = self.connect(d), self.connect(d)
+        first.ask("GET", url)
+        a = self.accepted(narrow)
+        a.request()
+        stopper = socket.create_connection(narrow.getsockname())
+        self.addCleanup(stopper.close)
+        second.ask("GET", url)
+        eventually(lambda: len(self.list_fds(d)) > d.base_fds + 3,
+                   "the second one dials")
+        a.send(throttled("Retry-After: 4"))
+        told = time.monotonic()
+        d.wait_parked(1)
+        self.accepted(narrow)
+        b = self.accepted(narrow)
+        d.wait_parked(2)
+        for _ in range(2):
+            early, _, _ = select.select([a.sock, b.sock], [], [])
+            self.assertGreaterEqual(time.monotonic() - told, 4)
+            conn = a if a.sock in early else b
+            self.assertIsNotNone(conn.request())
+            conn.send(answer(200))
+        for c in first, second:
+            self.assert_status(200, c.response())
+        self.assertEqual(["1", "2"],
+                         sorted(r["attempts"] for r in d.wait_records(2)))
+        a.close()
+        b.close()
+
+    def accepted(self, listener):
+        listener.settimeout(PATIENCE)
+        w = Wire(listener.accept()[0])
+        self.addCleanup(w.close)
+        return w
+
     def test_reload_that_denies_reaches_idle_connections(self):
         o = self.origin(answer(200))
         d = self.daemon(proxy={"workers": "1"})
@@ -151,7 +199,6 @@ class Bodies(Case):
                 conn.exactly(len(body), sink=len)
             finally:
                 conn.close()
-        import threading
         truncated = threading.Event()
         o = self.raw_origin(early)
         d = self.daemon(defaults={"body_buffer": "64KiB",

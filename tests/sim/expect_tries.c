@@ -25,8 +25,8 @@ choose(const struct world *w, const struct expect *x)
 	for (unsigned i = 0; i < w->ntries; i++) {
 		const struct try *t = w->tries[i];
 
-		if (expect_selects(x, t->job) && t->start_us >= x->since_us &&
-		    t->start_us <= x->until_us)
+		if (!t->off && expect_selects(x, t->job) &&
+		    t->start_us >= x->since_us && t->start_us <= x->until_us)
 			c.v[c.n++] = t;
 	}
 	return c;

@@ -219,10 +219,17 @@ origin_discard(struct job *j)
 {
 	struct try *t = j->try;
 
-	if (!t || !t->in_hand)
+	if (t && t->connected && !t->sent_all && !t->in_hand) {
+		world_tell(j->world, "#%u attempt called off", j->n);
+		t->off = true;
+		if (!j->r.connect)
+			origin_of(t)->idle[j->r.engine->index]++;
+		try_over(t, false);
+	} else if (!t || !t->in_hand) {
 		world_fault(j->world, "#%u discards what is not there", j->n);
-	else
+	} else {
 		try_over(t, t->step->body_bytes <= DRAIN_BYTES);
+	}
 }
 
 void
@@ -313,7 +320,9 @@ try_connected(struct world *w, void *arg)
 	if (j->streamed > 0)
 		world_fault(w, "#%u a body that was not kept is sent again",
 		    j->n);
-	request_connected(&j->r);
+	if (!request_connected(&j->r, t->reused))
+		return;
+	invariant_attempt(w, j);
 	if (j->r.connect) {
 		tunnel_begin(t, 200);
 		return;
@@ -430,5 +439,5 @@ origin_start(struct job *j, bool fresh)
 		return;
 	}
 	o->connections++;
-	world_after(j->world, 0, try_connected, t);
+	world_after(j->world, t->step ? t->step->dial_us : 0, try_connected, t);
 }

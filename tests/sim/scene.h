@@ -40,6 +40,7 @@ struct step {
 	int interim;            /* a 1xx before it, or 0 */
 	int64_t after_us;       /* from the request's end to the answer */
 	int64_t over_us;        /* how long its body takes */
+	int64_t dial_us;        /* how long a connection takes to make */
 	uint64_t body_bytes;
 	bool chunked;
 	bool cut;               /* its body breaks off */

@@ -30,6 +30,8 @@ read_modifier(struct words *w, struct step *t)
 		t->body_bytes = (uint64_t)words_size(w);
 	else if (words_take(w, "over"))
 		t->over_us = words_time_us(w);
+	else if (words_take(w, "dial"))
+		t->dial_us = words_time_us(w);
 	else if (words_take(w, "interim"))
 		t->interim = (int)words_count(w);
 	else if (words_take(w, "chunked"))

@@ -32,6 +32,7 @@ struct try {
 	bool fresh;              /* rule 14: the same attempt on another connection */
 	bool reused;             /* the connection had served before */
 	bool connected, sent_all, in_hand, over;
+	bool off;                /* it was called off before its first byte */
 	bool counted;            /* the upstream is busy with it */
 	unsigned live;           /* at its start, with it, at this service */
 	unsigned pieces;         /* of its answer's body, relayed */

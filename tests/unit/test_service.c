@@ -317,6 +317,40 @@ service_refusal_during_hold_counts_and_keeps_it(void **state)
 }
 
 static void
+service_admission_stands_until_a_hold_begins(void **state)
+{
+	struct service s;
+	struct ticket refusal, early, straggler, probe;
+	int64_t now_ms;
+
+	(void)state;
+	service_init(&s);
+	straggler = begin(&s, 0);
+	refusal = begin(&s, 0);
+	early = begin(&s, 0);
+	assert_true(service_stands(&s, &early));
+	assert_true(told(&s, &refusal, 0, 1000));
+	assert_false(service_stands(&s, &early));
+	now_ms = s.until_ms;
+	assert_false(service_stands(&s, &early));
+	probe = begin(&s, now_ms);
+	assert_true(service_stands(&s, &probe));
+	assert_false(service_stands(&s, &early));
+	/* A straggler's hint begins a hold, and no new epoch. */
+	assert_false(told(&s, &straggler, now_ms, 1000));
+	assert_false(service_stands(&s, &probe));
+	service_neutral(&s, &probe, now_ms);
+	now_ms = s.until_ms;
+	refusal = begin(&s, now_ms);
+	assert_true(service_stands(&s, &refusal));
+	assert_false(service_stands(&s, &probe));
+	ok(&s, &refusal, now_ms);
+	assert_int_equal(s.state, SERVICE_PACED);
+	assert_false(service_stands(&s, &probe));
+	assert_false(service_stands(&s, &early));
+}
+
+static void
 service_release_during_probe_keeps_count_exact(void **state)
 {
 	struct service s;
@@ -365,6 +399,7 @@ main(void)
 		service_success_sent_before_failure_does_not_clear),
 	    cmocka_unit_test(service_hold_lengthens_never_shortens),
 	    cmocka_unit_test(service_refusal_during_hold_counts_and_keeps_it),
+	    cmocka_unit_test(service_admission_stands_until_a_hold_begins),
 	    cmocka_unit_test(service_release_during_probe_keeps_count_exact),
 	    cmocka_unit_test(service_names_are_those_of_the_lists),
 	};
