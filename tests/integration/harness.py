@@ -196,10 +196,13 @@ class Daemon:
     def fds(self):
         return len(os.listdir("/proc/%d/fd" % self.pid))
 
-    def rss(self):
-        """Resident memory in bytes."""
+    def memory(self, name="VmRSS"):
+        """Resident memory in bytes: now, or VmHWM: the most there was."""
         with open("/proc/%d/status" % self.pid, encoding="ascii") as f:
-            return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1)) << 10
+            return int(re.search(name + r":\s+(\d+)", f.read()).group(1)) << 10
+
+    def peak(self):
+        return self.memory("VmHWM")
 
     def signal(self, number):
         os.kill(self.pid, number)

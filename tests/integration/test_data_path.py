@@ -5,7 +5,7 @@ import socket
 import threading
 import unittest
 
-from harness import Case, reduced
+from harness import Case, eventually, reduced
 from origin import answer
 from wire import CRLF, Cut, Reset, noise
 
@@ -596,94 +596,77 @@ class Pressure(Case):
     GROWTH = 48 << 20
     PIECE = noise(1 << 20)
 
-    def narrow(self, sock):
+    def setUp(self):
+        super().setUp()
+        self.sent, self.total = 0, hashlib.sha256()
+
+    @staticmethod
+    def narrow(sock):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
 
-    def flood(self, send, n):
-        """Sends n bytes, and tells the hash of them."""
-        total = hashlib.sha256()
-        while n > 0:
-            part = self.PIECE[:n]
-            send(part)
-            total.update(part)
-            n -= len(part)
-        return total.hexdigest()
+    def flood(self, conn):
+        """Sends BIG bytes, and counts and sums what has gone."""
+        while self.sent < self.BIG:
+            part = self.PIECE[:self.BIG - self.sent]
+            self.total.update(part)
+            for at in range(0, len(part), 65536):
+                conn.send(part[at:at + 65536])
+                self.sent += len(part[at:at + 65536])
+
+    def stalled(self):
+        """Until the flood is held back: all that may be read ahead is."""
+        still, last = [0], [-1]
+
+        def fact():
+            still[0] = still[0] + 1 if self.sent == last[0] else 0
+            last[0] = self.sent
+            return still[0] >= 60
+        eventually(fact, "the flood stands still")
 
     def test_slow_reader(self):
-        sums = []
-
         def script(conn, _req, _n):
             conn.send(answer(200, b"", "Content-Length: %d" % self.BIG,
                              length=False))
-            sums.append(self.flood(conn.send, self.BIG))
+            self.flood(conn)
         o, d = self.serving(script), self.daemon()
         c = self.connect(d)
         self.narrow(c.sock)
-        base, seen, got = d.rss(), [], hashlib.sha256()
-
-        def slowly(part):
-            # Before each part is taken the daemon has had its chance to
-            # read ahead.
-            got.update(part)
-            if len(seen) % 16 == 0:
-                seen.append(d.rss())
-            else:
-                seen.append(seen[-1])
+        base, got = d.peak(), hashlib.sha256()
         c.ask("GET", o.url())
         o.wait_requests(1)
-        self.stalled(d)
-        r = c.response(sink=slowly)
-        self.assert_status(200, r)
-        self.assertLess(max(seen) - base, self.GROWTH)
-        self.assertEqual(sums[0], got.hexdigest())
-
-    def stalled(self, d):
-        """Until the daemon has stopped: its processor time stands still."""
-        def ticks():
-            with open("/proc/%d/stat" % d.pid, encoding="ascii") as f:
-                rest = f.read().rpartition(")")[2].split()
-            return int(rest[11]) + int(rest[12])
-        still, last = 0, -1
-        for _ in range(400):
-            now = ticks()
-            still = still + 1 if now == last else 0
-            if still >= 10:
-                return
-            last = now
-            threading.Event().wait(0.01)
-        self.fail("the daemon is busy though nobody reads")
+        self.stalled()
+        self.assertLess(self.sent, self.BIG // 2)
+        self.assert_status(200, c.response(sink=got.update))
+        self.assertLess(d.peak() - base, self.GROWTH)
+        self.assertEqual(self.total.hexdigest(), got.hexdigest())
 
     def test_slow_writer(self):
         """The origin reads late; the body is over the replay buffers."""
-        go = threading.Event()
-        got = []
+        go, got = threading.Event(), hashlib.sha256()
 
         def script(conn):
             self.narrow(conn.sock)
             req = conn.request(body=False)
             go.wait(30)
-            total = hashlib.sha256()
-            conn.read_body(req, sink=total.update)
-            got.append(total.hexdigest())
+            conn.read_body(req, sink=got.update)
             conn.answer(200, "thanks")
         o = self.raw_origin(script)
         d = self.daemon(defaults={"body_buffer": "64KiB",
                                   "body_spill": "64KiB"})
         c = self.connect(d)
-        base, sums = d.rss(), []
+        base = d.peak()
         c.ask("PUT", o.url(), "Content-Length: %d" % self.BIG)
-        t = threading.Thread(target=lambda: sums.append(
-            self.flood(c.send, self.BIG)), daemon=True)
+        t = threading.Thread(target=self.flood, args=(c,), daemon=True)
         t.start()
         o.wait_requests(1)
-        self.stalled(d)
-        middle = d.rss()
+        self.stalled()
+        self.assertLess(self.sent, self.BIG // 2)
         go.set()
         r = c.response("PUT")
         t.join(30)
         self.assertEqual(b"thanks", r.body)
-        self.assertLess(max(middle, d.rss()) - base, self.GROWTH)
-        self.assertEqual(sums, got)
+        self.assertLess(d.peak() - base, self.GROWTH)
+        self.assertEqual(self.total.hexdigest(), got.hexdigest())
 
 
 if __name__ == "__main__":

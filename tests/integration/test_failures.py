@@ -283,13 +283,13 @@ class Memory(Case):
         o = self.origin(throttled("Retry-After: 20"))
         d = self.daemon(defaults={"body_buffer": "16KiB",
                                   "body_spill": "10MiB"})
-        base = d.rss()
+        base = d.memory()
         body = noise(4 << 20)
         clients = [self.connect(d) for _ in range(20)]
         for c in clients:
             c.ask("PUT", o.url(), body=body)
         d.wait_parked(20)
-        self.assertLess(d.rss() - base, 40 << 20)
+        self.assertLess(d.memory() - base, 40 << 20)
         for c in clients:
             c.close()
         d.wait_records(20)
@@ -301,12 +301,12 @@ class Memory(Case):
         first = self.connect(d)
         first.ask("GET", o.url())
         d.wait_parked()
-        base, n = d.rss(), 400
+        base, n = d.memory(), 400
         clients = [self.connect(d) for _ in range(n)]
         for c in clients:
             c.ask("GET", o.url("/" + "x" * 500))
         d.wait_parked(n + 1)
-        self.assertLess((d.rss() - base) / n, 40000 if is_sanitized()
+        self.assertLess((d.memory() - base) / n, 40000 if is_sanitized()
                         else 10000)
         self.assertEqual(1, len(o.requests))
 

@@ -93,11 +93,12 @@ class Connect(Case):
             pass
 
     def test_slow_reader_holds_the_writer_back(self):
-        big, sums = 100 * 1000 * 1000, []
+        big, sums, started = 100 * 1000 * 1000, [], []
         piece = noise(1 << 20)
 
         def script(conn):
             left, total = big, hashlib.sha256()
+            started.append(True)
             while left > 0:
                 part = piece[:left]
                 conn.send(part)
@@ -105,14 +106,11 @@ class Connect(Case):
                 left -= len(part)
             sums.append(total.hexdigest())
         c, _, d = self.tunnel(script)
-        base, top, total = d.rss(), [0], hashlib.sha256()
-
-        def sink(part):
-            total.update(part)
-            top[0] = max(top[0], d.rss())
-        c.rest(sink)
+        base, total = d.peak(), hashlib.sha256()
+        eventually(lambda: started, "it floods")
+        c.rest(total.update)
         self.assertEqual(sums, [total.hexdigest()])
-        self.assertLess(top[0] - base, 32 << 20)
+        self.assertLess(d.peak() - base, 32 << 20)
 
     def test_idle_tunnel_ends(self):
         c, _, d = self.tunnel(lambda conn: conn.rest(),
