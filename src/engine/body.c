@@ -72,25 +72,29 @@ body_room(struct body *b, struct engine *e, size_t want)
 	return cap;
 }
 
-/* Whether the next byte goes to memory. */
-static bool
-body_to_memory(const struct body *b, const struct engine *e,
+/*
+ * How many more bytes may go to memory. The first block is everybody's right,
+ * also where all bodies together hold too much: most are no longer.
+ */
+static uint64_t
+body_memory_left(const struct body *b, const struct engine *e,
     const struct body_cfg *cfg)
 {
-	if (b->spill >= 0 || b->in_memory >= cfg->memory_bytes)
-		return false;
-	return b->in_memory < BLOCK_FIRST ||
-	    atomic_load_explicit(&e->shared->body_memory,
-		memory_order_relaxed) <
-	    atomic_load_explicit(&e->shared->max_body_memory,
-		memory_order_relaxed);
+	const struct engine_shared *s = e->shared;
+	uint64_t most = cfg->memory_bytes;
+
+	if (atomic_load_explicit(&s->body_memory, memory_order_relaxed) >=
+		atomic_load_explicit(&s->max_body_memory,
+		    memory_order_relaxed) &&
+	    most > BLOCK_FIRST)
+		most = BLOCK_FIRST;
+	return b->spill < 0 && b->in_memory < most ? most - b->in_memory : 0;
 }
 
 static size_t
-append_memory(struct body *b, struct engine *e, const struct body_cfg *cfg,
-    const char *p, size_t n)
+append_memory(struct body *b, struct engine *e, uint64_t left, const char *p,
+    size_t n)
 {
-	uint64_t left = cfg->memory_bytes - b->in_memory;
 	size_t room;
 
 	if (n > left)
@@ -135,11 +139,12 @@ body_append(struct body *b, struct engine *e, const struct body_cfg *cfg,
     const char *p, size_t n)
 {
 	size_t done = 0, k;
+	uint64_t left;
 
 	while (done < n && b->once == BODY_WHOLE) {
-		k = body_to_memory(b, e, cfg)
-		    ? append_memory(b, e, cfg, p + done, n - done)
-		    : append_spill(b, e, cfg, p + done, n - done);
+		left = body_memory_left(b, e, cfg);
+		k = left ? append_memory(b, e, left, p + done, n - done)
+			 : append_spill(b, e, cfg, p + done, n - done);
 		b->bytes += k;
 		done += k;
 	}

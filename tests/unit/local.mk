@@ -2,6 +2,7 @@
 
 UNIT_TESTS = \
 	tests/unit/test_backoff \
+	tests/unit/test_body \
 	tests/unit/test_bucket \
 	tests/unit/test_chunked \
 	tests/unit/test_conf \
@@ -22,6 +23,7 @@ UNIT_TESTS = \
 	tests/unit/test_histogram \
 	tests/unit/test_httpdate \
 	tests/unit/test_instant \
+	tests/unit/test_key \
 	tests/unit/test_line \
 	tests/unit/test_log \
 	tests/unit/test_map \
