@@ -180,6 +180,8 @@ engine_may_stop(struct engine *e)
 		k = AB_CONTAINER(t, struct key_tick, timer)->key;
 		pthread_mutex_lock(&k->lock);
 		wanted = line_length(&k->line) > 0;
+		if (!wanted)
+			k->wake_ms = TIMER_NEVER; /* who comes now: not by us */
 		pthread_mutex_unlock(&k->lock);
 	}
 	return !wanted;
