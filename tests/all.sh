@@ -26,27 +26,23 @@ show() { # FILE
 	sed 's/^/  | /' "$1"
 }
 
-# "PASSED FAILED SKIPPED" of the harness's result files. A non-zero exit is a
-# failure of its own only where no case failed: it says the same twice
-# otherwise.
+# "PASSED FAILED SKIPPED" of the harness's result files. It reports a non-zero
+# exit last, as an error: that is one failure more where a program broke off,
+# but says the same twice where a case had failed.
 count_trs() { # FILE...
 	awk '
 		function flush() {
-			if (!fail && exited) fail = 1
+			if (fail > 1 && last == "ERROR") fail--
 			if (!fail && !pass && !skip) fail = 1
 			p += pass; f += fail; s += skip
-			pass = fail = skip = exited = 0
+			pass = fail = skip = 0
+			last = ""
 		}
 		FNR == 1 && NR > 1 { flush() }
+		/^:test-result: / { last = $2 }
 		/^:test-result: (PASS|XFAIL)/ { pass++ }
-		/^:test-result: (FAIL|XPASS)/ { fail++ }
+		/^:test-result: (FAIL|XPASS|ERROR)/ { fail++ }
 		/^:test-result: SKIP/ { skip++ }
-		/^:test-result: ERROR/ {
-			if (/exited with status|terminated by signal/)
-				exited = 1
-			else
-				fail++
-		}
 		END { flush(); print p + 0, f + 0, s + 0 }' "$@"
 }
 
@@ -77,13 +73,14 @@ unrandomised() { # PROGRAM: prints the prefix to run it with
 
 check() { # BUILD
 	local dir=build/$1 start=$SECONDS prefix=() log=build/$1/check.out
+	local status=0 before=$FAILED
 	rm -f "$dir/test-suite.log"
 	find "$dir/tests" \( -name '*.trs' -o -name '*.log' \) -delete
 	if [ "$1" = tsan ]; then
 		read -ra prefix <<<"$(unrandomised "$dir/abided")"
 	fi
 	${prefix[@]+"${prefix[@]}"} make --no-print-directory -k -j"$JOBS" \
-		-C "$dir" check >"$log" 2>&1 || true
+		-C "$dir" check >"$log" 2>&1 </dev/null || status=$?
 	if [ ! -e "$dir/test-suite.log" ]; then
 		show "$log"
 	fi
@@ -91,6 +88,10 @@ check() { # BUILD
 	check_suite "$1" sim "$start" "$dir"/tests/sim/*.trs
 	check_suite "$1" corpus "$start" "$dir"/tests/fuzz/*.trs
 	check_suite "$1" purity "$start" "$dir"/tests/lint/*.trs
+	if [ "$status" -ne 0 ] && [ "$FAILED" -eq "$before" ]; then
+		suite "$1 make check" 0 1 0 "$start"
+		show "$log"
+	fi
 }
 
 # Counts what Python's unittest says, of every suite in the output.
