@@ -11,6 +11,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -153,6 +154,16 @@ put_members(struct strbuf *b, struct span s)
 		strbuf_lit(b, "\"msg\":\"line too long\"");
 }
 
+/* A full pipe that nobody reads must not stop a worker. A pipe that polls as
+ * writable has room for PIPE_BUF bytes, which is a line (pipe(7)). */
+static bool
+takes_a_line(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, 0) != 0;
+}
+
 static void
 write_line(int fd, struct strbuf *b, enum log_format format)
 {
@@ -163,6 +174,8 @@ write_line(int fd, struct strbuf *b, enum log_format format)
 	strbuf_char(b, '\n');
 	if (fd < 0)
 		fd = atomic_load_explicit(&log_fd_now, memory_order_relaxed);
+	if (!takes_a_line(fd))
+		return;
 	do {
 		n = write(fd, b->p, b->n);
 	} while (n < 0 && errno == EINTR);

@@ -145,6 +145,13 @@ line_statuses(struct line_text *l, const struct request *r)
 }
 
 static void
+line_reason(struct line_text *l, enum give_up why)
+{
+	line_text(l, "reason", why == GIVE_UP_NONE ? (struct span){NULL, 0} :
+	    span_of(give_up_name(why)));
+}
+
+static void
 line_waits(struct line_text *l, const struct request *r)
 {
 	line_ms(l, "waited", request_waited_ms(r));
@@ -176,8 +183,9 @@ access_finished(const struct exchange *x)
 	    r->first_attempt_ms < 0 ? -1 : r->first_attempt_ms - r->start_ms);
 	line_ms(&l, "head", r->head_ms < 0 ? -1 : r->head_ms - r->start_ms);
 	line_ms(&l, "total", now - r->start_ms);
-	line_text(&l, "reason", r->gave_up == GIVE_UP_NONE ?
-	    (struct span){NULL, 0} : span_of(give_up_name(r->gave_up)));
+	if (r->dry_waited)
+		line_text(&l, "dry_run", SPAN("would-wait"));
+	line_reason(&l, r->gave_up);
 	line_end(&l, p);
 }
 
@@ -220,6 +228,6 @@ access_refused(const struct client *c, const struct head *h,
 	    (struct span){NULL, 0});
 	line_number(&l, "status", why->status);
 	line_number(&l, "attempts", 0);
-	line_text(&l, "reason", span_of(give_up_name(why->why)));
+	line_reason(&l, why->why);
 	line_end(&l, p);
 }

@@ -353,7 +353,11 @@ client_drain(struct client *c)
 void
 client_drop(struct client *c)
 {
+	struct exchange *x = c->x;
+
 	client_lost(c);
+	if (x)
+		x->r.gave_up = GIVE_UP_DRAINING; /* it did not leave: we did */
 }
 
 /* The address as text, and a hash of it without the port: fairness is between

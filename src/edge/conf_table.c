@@ -123,16 +123,16 @@ const struct conf_option conf_options[] = {
 	        "there.",
 }, {
 	DNS(dns_servers), .key = "servers", .set = conf_set_servers, .list = true,
-	.alone = {"system"}, .restart = true, .def = "system",
+	.alone = {"system"}, .def = "system",
 	.takes = "a list of ADDRESS[:PORT] and [v6]:PORT, or system",
 	.help = "Name servers to ask. system: those of /etc/resolv.conf.",
 }, {
 	DNS(dns_timeout_ms), .key = "timeout", .set = conf_set_duration,
-	.min = 100, .max = 60 * SECOND, .restart = true, .def = "5s",
+	.min = 100, .max = 60 * SECOND, .def = "5s",
 	.help = "Time for one name to be resolved.",
 }, {
 	DNS(dns_cache_ttl_max_ms), .key = "cache_ttl_max", .set = conf_set_duration,
-	.max = DAY, .restart = true, .def = "60s",
+	.max = DAY, .def = "60s",
 	.help = "Longest time that an answer is kept, whatever it says itself. 0: none is.",
 }, {
 	POLICY(backoff.strategy), .key = "strategy", .set = conf_set_choice,

@@ -23,6 +23,7 @@
 #include "listen.h"
 #include "worker.h"
 
+#define SIGNAL_TWIN_MS  200 /* a tool that signals a process and its group */
 #define FILES_OWN       64 /* descriptors that are not clients', at the least */
 #define BODY_MEMORY_MAX (256ull << 20) /* bytes of all replay buffers together */
 
@@ -287,7 +288,7 @@ next_signal(const sigset_t *set, bool wait_long)
 static void
 proc_attend(struct proc *p, const struct daemon_args *args, const sigset_t *set)
 {
-	int64_t drain_end = TIMER_NEVER;
+	int64_t drain_end = TIMER_NEVER, drain_began = INT64_MIN / 2;
 
 	for (;;) {
 		int sig = next_signal(set, drain_end == TIMER_NEVER);
@@ -297,11 +298,14 @@ proc_attend(struct proc *p, const struct daemon_args *args, const sigset_t *set)
 		} else if (sig == SIGUSR1) {
 			(void)open_access_log(p, p->conf);
 		} else if (sig == SIGTERM || sig == SIGINT) {
+			if (clock_mono_ms() - drain_began < SIGNAL_TWIN_MS)
+				continue;
 			if (drain_end != TIMER_NEVER) {
 				log_info("stopping at once");
 				break;
 			}
-			drain_end = clock_mono_ms() + p->conf->drain_timeout_ms;
+			drain_began = clock_mono_ms();
+			drain_end = drain_began + p->conf->drain_timeout_ms;
 			log_info("draining, for %lld ms at most",
 			    (long long)p->conf->drain_timeout_ms);
 			proc_tell(p, order_drain, drain_end);

@@ -27,6 +27,7 @@ struct listener {
 	struct list link; /* in worker.listeners */
 	struct worker *worker;
 	int fd;           /* owns */
+	int64_t busy_ms;  /* when max_connections was last logged */
 	struct event ev;
 	struct timer pause;
 };
@@ -219,6 +220,20 @@ say_busy(int fd)
 	(void)close(fd);
 }
 
+/* Once a second is enough to act on. */
+static void
+log_busy(struct listener *l)
+{
+	int64_t now_ms = l->worker->engine.now_ms;
+
+	if (l->busy_ms && now_ms - l->busy_ms < 1000)
+		return;
+	l->busy_ms = now_ms;
+	log_warn("clients are refused: %u connections are open, and no more are "
+		 "allowed (proxy.max_connections, or the descriptor limit)",
+	    atomic_load(&l->worker->proc->connections));
+}
+
 static void
 listener_accepted(struct listener *l, int fd, const struct sockaddr *sa,
     socklen_t len)
@@ -234,6 +249,7 @@ listener_accepted(struct listener *l, int fd, const struct sockaddr *sa,
 		return;
 	}
 	if (atomic_load(&p->connections) >= atomic_load(&p->max_connections)) {
+		log_busy(l);
 		say_busy(fd);
 		return;
 	}

@@ -93,7 +93,7 @@ flow_timeout(struct request *r)
 		flow_attempt_over(r);
 		return;
 	case REQUEST_RELAYING:
-		flow_cut(r, GIVE_UP_RESPONSE_TIMEOUT);
+		flow_cut(r, GIVE_UP_IDLE);
 		return;
 	case REQUEST_TUNNELING:
 	case REQUEST_ANSWERING:

@@ -30,6 +30,7 @@
 	X(DNS, "dns-failed")                           \
 	X(RESET, "connection-lost")                    \
 	X(RESPONSE_TIMEOUT, "response-timeout")        \
+	X(IDLE, "idle-timeout")                        \
 	X(PROTOCOL, "bad-response")                    \
 	X(CLIENT_GONE, "client-gone")                  \
 	X(DRAINING, "draining")                        \
