@@ -354,8 +354,8 @@ verdict_request_of(const struct request *r)
 	    .max_retries = r->max_retries,
 	    .resets = r->resets,
 	    .max_wait_ms = r->max_wait_ms,
-	    .deadline_ms = r->deadline_ms,
-	    .signature_bound = r->signature_bound,
+	    .deadline_ms = request_limit_ms(r),
+	    .signature_bound = r->signature_bound && !request_drains(r),
 	};
 }
 
@@ -400,6 +400,9 @@ dispatch_outcome(struct request *r, const struct attempt *a)
 		key_give_back(k, r, false);
 	else
 		key_pump(k, e);
+	if (v.kind == VERDICT_GIVE_UP && v.why == GIVE_UP_DEADLINE &&
+	    request_drains(r))
+		v.why = GIVE_UP_DRAINING;
 	/* A wait that the key's hold covers is spent in line. */
 	if (v.kind == VERDICT_RETRY && k->service.state == SERVICE_SHUT &&
 	    k->service.until_ms >= v.at_ms)

@@ -110,6 +110,12 @@ void request_progress(struct request *r);
 
 /* The latest time at which its waiting ends. */
 int64_t request_limit_ms(const struct request *r);
+/* What ends it is the drain, not its deadline. */
+static inline bool
+request_drains(const struct request *r)
+{
+	return request_limit_ms(r) < r->deadline_ms;
+}
 /* ms waited in all, parked time included. */
 int64_t request_waited_ms(const struct request *r);
 
