@@ -5,7 +5,7 @@ import socket
 import time
 import unittest
 
-from harness import Case, eventually, is_sanitized, reduced
+from harness import Case, build_has, eventually, is_sanitized, reduced
 from origin import answer, throttled
 from test_data_path import digest
 from wire import Cut, noise
@@ -309,6 +309,45 @@ class Memory(Case):
         self.assertLess((d.memory() - base) / n, 40000 if is_sanitized()
                         else 10000)
         self.assertEqual(1, len(o.requests))
+
+
+class Allocation(Case):
+    """Debug builds let one allocation in so many fail, at random."""
+
+    @reduced
+    def test_requests_without_memory_get_a_clear_answer(self):
+        if not build_has("ABIDED_FAIL_ALLOC"):
+            self.skipTest("not a debug build")
+        seen = set()
+
+        def script(conn, req, n):
+            if n % 3 == 0:
+                conn.send(throttled("retry-after-ms: 5"))
+            else:
+                conn.answer(200, req.body)
+        o = self.serving(script)
+        d = self.daemon(env={"ABIDED_FAIL_ALLOC": "60"},
+                        defaults={"failure_cutoff": "0",
+                                  "body_buffer": "8KiB"})
+        for n in range(400):
+            body = noise(n * 100 % 30000, n)
+            c = self.connect(d)
+            try:
+                c.ask("PUT", o.url("/%d" % n), body=body)
+                r = c.response("PUT")
+                seen.add(r.status)
+                if r.status == 200:
+                    self.assertEqual(body, r.body)
+                elif r.status == 503:
+                    self.assert_own(503, "out-of-memory", r)
+            except (Cut, ConnectionError):
+                seen.add("cut")         # no memory even to say so
+            c.close()
+        self.assertTrue(d.alive())
+        self.assertIn(200, seen)
+        self.assertIn(503, seen)
+        # A body that could not be kept is not sent again: 429.
+        self.assertLessEqual(seen, {200, 429, 502, 503, "cut"})
 
 
 class Endurance(Case):

@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from harness import Case, reduced
+from harness import Case, eventually, reduced
 from origin import answer, throttled
 from test_data_path import digest
 from wire import PATIENCE, Cut, noise
@@ -409,6 +409,22 @@ class Discarded(Case):
         d = self.daemon(proxy={"workers": "1"})
         self.assert_status(200, self.get(d, o.url()))
         self.assertEqual([1, 2], [q.connection for q in o.requests])
+
+    def test_endless_one_is_not_drained_for_ever(self):
+        sent = []
+
+        def refuse(conn, _req):
+            conn.send(answer(429, b"", "Transfer-Encoding: chunked",
+                             length=False))
+            while True:
+                conn.chunk(noise(10000))
+                sent.append(10000)
+        o = self.origin(refuse, answer(200, "x"))
+        d = self.daemon()
+        self.assert_status(200, self.get(d, o.url()))
+        eventually(lambda: o.conns[0].sock.fileno() < 0, "it is closed")
+        # What the kernel holds between the two is more than what is read.
+        self.assertLess(sum(sent), 16 << 20)
 
     def test_trickling_one_is_not_waited_for(self):
         def refuse(conn, _req):
