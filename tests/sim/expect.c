@@ -39,7 +39,7 @@ check_connections(struct world *w, const struct expect *x, struct strbuf *why)
 static unsigned long long
 counter(const struct stats *s, const char *name)
 {
-#define X(field)                      \
+#define X(field) \
 	if (strcmp(name, #field) == 0) \
 		return atomic_load(&s->field);
 	STATS_LIST(X)
@@ -70,8 +70,8 @@ check_state(struct world *w, const struct expect *x, struct strbuf *why)
 		strbuf_lit(why, "no key");
 		return false;
 	}
-	name = service_state_name(AB_CONTAINER(n, struct key, node)
-		->service.state);
+	name = service_state_name(
+	    AB_CONTAINER(n, struct key, node)->service.state);
 	strbuf_span(why, span_of(name));
 	return strcmp(name, x->name) == 0;
 }

@@ -40,8 +40,8 @@ put_job(struct strbuf *why, const struct job *j)
 
 	strbuf_fmt(why, "; #%u: %s %d at ", j->n, ends[j->end], j->status);
 	expect_put_time(why, j->head_us);
-	strbuf_fmt(why, " reason %s attempts %u",
-	    give_up_name(j->r.gave_up), j->r.attempts);
+	strbuf_fmt(why, " reason %s attempts %u", give_up_name(j->r.gave_up),
+	    j->r.attempts);
 	if (j->retry_after_ms >= 0) {
 		strbuf_lit(why, " retry-after ");
 		expect_put_time(why, j->retry_after_ms * 1000);
@@ -82,8 +82,9 @@ hit_answer(const struct expect *x, const struct job *j)
 	return source_matches(x->source, j->end) && j->status == x->status &&
 	    (!x->has_why || j->r.gave_up == x->why) &&
 	    (!x->has_at || range_has(x->at, j->head_us)) &&
-	    (!x->has_retry || (j->retry_after_ms >= 0 &&
-		range_has(x->retry_after, j->retry_after_ms * 1000)));
+	    (!x->has_retry ||
+		(j->retry_after_ms >= 0 &&
+		    range_has(x->retry_after, j->retry_after_ms * 1000)));
 }
 
 bool
@@ -127,8 +128,8 @@ check_reason(struct world *w, const struct expect *x, struct strbuf *why)
 static int64_t
 waited_us(const struct expect *x, const struct job *j)
 {
-	int64_t ms = x->wait < 0 ? request_waited_ms(&j->r)
-				 : j->r.waited_ms[x->wait];
+	int64_t ms =
+	    x->wait < 0 ? request_waited_ms(&j->r) : j->r.waited_ms[x->wait];
 
 	return ms * 1000;
 }
@@ -167,8 +168,8 @@ check_statuses(struct world *w, const struct expect *x, struct strbuf *why)
 {
 	struct tally t = tally(w, x, hit_statuses);
 
-	for (unsigned i = 0; t.miss && i < t.miss->r.nstatuses &&
-	     i < REQUEST_STATUSES_MAX; i++)
+	for (unsigned i = 0;
+	     t.miss && i < t.miss->r.nstatuses && i < REQUEST_STATUSES_MAX; i++)
 		strbuf_fmt(why, "%d ", t.miss->r.statuses[i]);
 	return settle(x, &t, why);
 }
@@ -198,7 +199,8 @@ check_received(struct world *w, const struct expect *x, struct strbuf *why)
 	struct tally t = tally(w, x, hit_received);
 
 	if (t.miss)
-		strbuf_fmt(why, "%llu in ", (unsigned long long)t.miss->received);
+		strbuf_fmt(why, "%llu in ",
+		    (unsigned long long)t.miss->received);
 	return settle(x, &t, why);
 }
 

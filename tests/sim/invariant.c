@@ -75,10 +75,12 @@ key_end(struct world *w, const struct key *k)
 {
 	if (atomic_load(&k->refs) || k->in_use || k->service.flying ||
 	    line_length(&k->line) || k->service.state == SERVICE_PROBE)
-		world_fault(w, "%s is left with %u references, %u slots, %u "
-		    "tickets, %u in line, state %s", k->label,
-		    atomic_load(&k->refs), k->in_use, k->service.flying,
-		    line_length(&k->line), service_state_name(k->service.state));
+		world_fault(w,
+		    "%s is left with %u references, %u slots, %u "
+		    "tickets, %u in line, state %s",
+		    k->label, atomic_load(&k->refs), k->in_use,
+		    k->service.flying, line_length(&k->line),
+		    service_state_name(k->service.state));
 }
 
 static void
@@ -115,8 +117,10 @@ engine_end(struct world *w, const struct engine *e)
 	unsigned long long ended = atomic_load(&e->stats.finished);
 
 	if (engine_busy(e) > 0 || began != ended)
-		world_fault(w, "engine %u is left with %u requests (%llu began, "
-		    "%llu ended)", e->index, engine_busy(e), began, ended);
+		world_fault(w,
+		    "engine %u is left with %u requests (%llu began, "
+		    "%llu ended)",
+		    e->index, engine_busy(e), began, ended);
 }
 
 void

@@ -9,7 +9,7 @@
 #include "policy/expiry.h"
 #include "world.h"
 
-#define PIECES     10    /* of a body that takes its time */
+#define PIECES 10        /* of a body that takes its time */
 #define PIECE_MOST 65536 /* bytes */
 
 const char *
@@ -102,7 +102,8 @@ apply_wishes(struct job *j)
 static void
 job_fill(struct job *j, struct engine *e, struct key *key)
 {
-	static const struct head_limits limits = {65536, 16384, HEAD_FIELDS_MAX};
+	static const struct head_limits limits = {65536, 16384,
+	    HEAD_FIELDS_MAX};
 	struct world *w = j->world;
 	const struct action *a = j->action;
 	const char *client = job_client(j), *why = "";
@@ -230,8 +231,10 @@ job_give(struct job *j, uint64_t n)
 		if (r->body.once == BODY_WHOLE) {
 			done = body_append(&r->body, r->engine, &cfg, piece, k);
 			if (done < k && r->body.once == BODY_WHOLE)
-				world_fault(j->world, "#%u a body that is "
-				    "neither kept nor once", j->n);
+				world_fault(j->world,
+				    "#%u a body that is "
+				    "neither kept nor once",
+				    j->n);
 		}
 		j->fed += k;
 		n -= k;

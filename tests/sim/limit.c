@@ -56,8 +56,8 @@ put_hint(struct step *s, const struct limit *l, int64_t wait_us)
 		snprintf(s->fields, sizeof(s->fields), "Retry-After: %lld\r\n",
 		    (long long)(ms / 1000));
 	else
-		snprintf(s->fields, sizeof(s->fields), "retry-after-ms: %lld\r\n",
-		    (long long)ms);
+		snprintf(s->fields, sizeof(s->fields),
+		    "retry-after-ms: %lld\r\n", (long long)ms);
 }
 
 void
@@ -76,13 +76,15 @@ limit_judge(struct world *w, struct try *t)
 		wait_us = 1000000;
 	t->step = &t->own_step;
 	if (wait_us == 0) {
-		t->own_step = (struct step){.kind = STEP_ANSWER, .status = 200,
+		t->own_step = (struct step){.kind = STEP_ANSWER,
+		    .status = 200,
 		    .after_us = l->after_us};
 		t->counted = true;
 		o->busy++;
 		return;
 	}
-	t->own_step = (struct step){.kind = STEP_ANSWER, .status = l->status,
+	t->own_step = (struct step){.kind = STEP_ANSWER,
+	    .status = l->status,
 	    .after_us = l->refuse_after_us};
 	put_hint(&t->own_step, l, wait_us);
 }

@@ -13,7 +13,7 @@
 #include "world.h"
 
 #define DRAIN_BYTES 65536 /* a longer body of a discarded answer: close */
-#define PIECES      10
+#define PIECES 10
 
 static struct origin *
 origin_of(const struct try *t)
@@ -58,7 +58,8 @@ note_hint(struct try *t, const struct head *h)
 	struct hint hint;
 	int64_t until_us;
 
-	if (!verdict_statuses_has(&p->verdict.retry_on, h->status) || p->dry_run)
+	if (!verdict_statuses_has(&p->verdict.retry_on, h->status) ||
+	    p->dry_run)
 		return;
 	hint = hint_find(&p->hint, h, sim_ports.wall_ms(j->r.engine));
 	if (!hint.valid)
@@ -76,16 +77,21 @@ answer_text(const struct step *s, char *to, size_t cap)
 	int n = 0;
 
 	if (s->interim)
-		n = snprintf(to, cap, "HTTP/1.1 %d Interim\r\n\r\n", s->interim);
+		n = snprintf(to, cap, "HTTP/1.1 %d Interim\r\n\r\n",
+		    s->interim);
 	if (s->kind == STEP_GARBAGE)
-		n += snprintf(to + n, cap - (size_t)n, "220 smtp ready\r\n\r\n");
+		n +=
+		    snprintf(to + n, cap - (size_t)n, "220 smtp ready\r\n\r\n");
 	else if (s->chunked)
-		n += snprintf(to + n, cap - (size_t)n, "HTTP/1.1 %d X\r\n%s"
-		    "Transfer-Encoding: chunked\r\n\r\n", s->status, s->fields);
+		n += snprintf(to + n, cap - (size_t)n,
+		    "HTTP/1.1 %d X\r\n%s"
+		    "Transfer-Encoding: chunked\r\n\r\n",
+		    s->status, s->fields);
 	else
-		n += snprintf(to + n, cap - (size_t)n, "HTTP/1.1 %d X\r\n%s"
-		    "Content-Length: %llu\r\n\r\n", s->status, s->fields,
-		    (unsigned long long)s->body_bytes);
+		n += snprintf(to + n, cap - (size_t)n,
+		    "HTTP/1.1 %d X\r\n%s"
+		    "Content-Length: %llu\r\n\r\n",
+		    s->status, s->fields, (unsigned long long)s->body_bytes);
 	return (size_t)n;
 }
 
@@ -93,7 +99,8 @@ answer_text(const struct step *s, char *to, size_t cap)
 static bool
 answer_read(const struct step *s, char *text, size_t cap, struct head *h)
 {
-	static const struct head_limits limits = {65536, 16384, HEAD_FIELDS_MAX};
+	static const struct head_limits limits = {65536, 16384,
+	    HEAD_FIELDS_MAX};
 	size_t n = answer_text(s, text, cap);
 	const char *why;
 
@@ -275,8 +282,10 @@ try_take(struct try *t)
 		world_fault(j->world, "#%u the buffer ends early", j->n);
 	for (size_t i = 0; i < s.n; i++)
 		if (s.p[i] != job_body_byte(j, t->sent + i)) {
-			world_fault(j->world, "#%u byte %llu is not the "
-			    "client's", j->n, (unsigned long long)(t->sent + i));
+			world_fault(j->world,
+			    "#%u byte %llu is not the "
+			    "client's",
+			    j->n, (unsigned long long)(t->sent + i));
 			break;
 		}
 	t->sent += s.n ? s.n : j->r.body.bytes;
@@ -375,7 +384,8 @@ static const struct step *
 next_step(struct job *j)
 {
 	const struct service_def *d = &j->world->scene->services[j->service];
-	unsigned *n = d->each ? &j->steps : &j->world->origins[j->service].steps;
+	unsigned *n =
+	    d->each ? &j->steps : &j->world->origins[j->service].steps;
 	static const struct step ok = {.kind = STEP_ANSWER, .status = 200};
 
 	if (d->limit.kind != LIMIT_NONE)

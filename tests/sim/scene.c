@@ -16,7 +16,7 @@
 struct reader {
 	struct scene *scene;
 	struct settings defaults;
-	struct service_def *service; /* whose settings follow, or NULL */
+	struct service_def *service;  /* whose settings follow, or NULL */
 	struct service_def *upstream; /* whose steps may go on */
 	struct words words;
 };
@@ -61,8 +61,8 @@ scene_crowd(struct scene *s, unsigned n)
 	int first = (int)s->nclients;
 
 	for (unsigned i = 0; i < n; i++) {
-		s->clients = scene_grow(s->clients, s->nclients,
-		    sizeof(*s->clients));
+		s->clients =
+		    scene_grow(s->clients, s->nclients, sizeof(*s->clients));
 		snprintf(s->clients[s->nclients], NAME_BYTES, "c%u",
 		    s->nclients + 1);
 		s->nclients++;
@@ -222,7 +222,8 @@ scene_load(struct scene *s, const char *file)
 	fclose(f);
 	if (s->nservices == 0 || s->nactions == 0 ||
 	    (s->nexpects == 0 && !s->fail_allocs))
-		words_bad(&rd.words, "a scenario needs a service, something "
+		words_bad(&rd.words,
+		    "a scenario needs a service, something "
 		    "that happens and something that is expected");
 }
 

@@ -120,8 +120,8 @@ read_reload(struct scene *s, struct words *w, struct action *a)
 	a->kind = ACTION_RELOAD;
 	a->service = scene_service(s, w);
 	a->version = s->nversions;
-	s->versions = scene_grow(s->versions, s->nversions,
-	    sizeof(*s->versions));
+	s->versions =
+	    scene_grow(s->versions, s->nversions, sizeof(*s->versions));
 	v = &s->versions[s->nversions++];
 	v->service = a->service;
 	v->settings = s->services[a->service].settings;

@@ -100,8 +100,8 @@ scene_steps(struct scene *s, struct service_def *d, struct words *w)
 		struct step t;
 
 		for (unsigned n = read_step(w, &t); n > 0; n--) {
-			d->steps = scene_grow(d->steps, d->nsteps,
-			    sizeof(*d->steps));
+			d->steps =
+			    scene_grow(d->steps, d->nsteps, sizeof(*d->steps));
 			d->steps[d->nsteps++] = t;
 		}
 	}

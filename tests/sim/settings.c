@@ -187,8 +187,8 @@ set_hints(struct settings *s, struct words *w)
 		char *colon = name ? strchr(name, ':') : NULL;
 
 		if (!colon || n == SETTINGS_HINTS_MAX ||
-		    hint_format_parse(span_of(colon + 1),
-			&s->hints[n].format) < 0)
+		    hint_format_parse(span_of(colon + 1), &s->hints[n].format) <
+			0)
 			words_bad(w, "wait_headers takes NAME:FORMAT, ...");
 		*colon = '\0';
 		s->hints[n++].name = span_of(name);

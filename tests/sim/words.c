@@ -72,8 +72,8 @@ put_plain(struct words *w, char **to, const char *p)
 	size_t n = sign_length(p);
 
 	if (n == 0) {
-		while (p[n] && !isspace((unsigned char)p[n]) &&
-		    p[n] != '"' && sign_length(p + n) == 0)
+		while (p[n] && !isspace((unsigned char)p[n]) && p[n] != '"' &&
+		    sign_length(p + n) == 0)
 			n++;
 		if (n > 1 && p[n - 1] == ':')
 			n--;

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 
 #define MOMENT_TURNS_MAX 200000 /* more at one moment: it spins */
-#define FAULTS_SHOWN     20
-#define END_US           (INT64_C(400) * 86400 * 1000000)
+#define FAULTS_SHOWN 20
+#define END_US (INT64_C(400) * 86400 * 1000000)
 
 static void
 say_time(FILE *f, int64_t us)
@@ -36,7 +36,8 @@ world_fault(struct world *w, const char *fmt, ...)
 	fprintf(stderr, "%s: at ", w->scene->file);
 	say_time(stderr, w->now_us);
 	if (w->how.failing)
-		fprintf(stderr, ", with allocation %lu failing", w->how.failing);
+		fprintf(stderr, ", with allocation %lu failing",
+		    w->how.failing);
 	fprintf(stderr, ": ");
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
@@ -82,7 +83,8 @@ queue_pop(struct world *w)
 	unsigned i = 0, next;
 
 	while ((next = 2 * i + 1) < w->nqueue) {
-		if (next + 1 < w->nqueue && event_before(&q[next + 1], &q[next]))
+		if (next + 1 < w->nqueue &&
+		    event_before(&q[next + 1], &q[next]))
 			next++;
 		if (event_before(&last, &q[next]))
 			break;
@@ -242,8 +244,8 @@ world_init(struct world *w, const struct scene *s)
 
 		w->settings[i] = world_settings(w, &d->settings);
 		cfg = settings_key_cfg(w->settings[i]);
-		w->groups[i] = keys_group(&w->shared.keys, span_of(d->name),
-		    &cfg, 0);
+		w->groups[i] =
+		    keys_group(&w->shared.keys, span_of(d->name), &cfg, 0);
 		if (!w->groups[i])
 			abort();
 	}

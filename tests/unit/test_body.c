@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 
 #define DISK_BYTES 300000u
-#define CHUNK      200000u
+#define CHUNK 200000u
 
 static struct engine_shared shared;
 static struct engine engine;
@@ -154,7 +154,8 @@ body_around_its_limits_says_what_became_of_it(void **state)
 		struct body_cfg cfg = {cases[i].memory, cases[i].spill};
 
 		assert_int_equal(body_append(&body, &engine, &cfg, bytes,
-		    cases[i].n), cases[i].stored);
+				     cases[i].n),
+		    cases[i].stored);
 		assert_int_equal(body.bytes, cases[i].stored);
 		assert_int_equal(body.in_memory, cases[i].in_memory);
 		assert_int_equal(body.once, cases[i].once);
@@ -175,7 +176,8 @@ body_in_pieces_reads_back_from_any_byte(void **state)
 	(void)state;
 	for (size_t n = 1; at + n <= 120000; at += n, n = n * 2 % 7919 + 1)
 		assert_int_equal(body_append(&body, &engine, &cfg, bytes + at,
-		    n), n);
+				     n),
+		    n);
 	assert_int_equal(body.in_memory, 50000);
 	for (uint64_t from = 0; from <= body.bytes; from += 1013)
 		assert_reads_back(from, 4096);
@@ -190,7 +192,8 @@ body_read_twice_is_the_same(void **state)
 	struct body_cfg cfg = {1000, 9000};
 
 	(void)state;
-	assert_int_equal(body_append(&body, &engine, &cfg, bytes, 10000), 10000);
+	assert_int_equal(body_append(&body, &engine, &cfg, bytes, 10000),
+	    10000);
 	assert_reads_back(0, 4096);
 	assert_reads_back(0, 37);
 	assert_reads_back(0, 4096);
@@ -244,8 +247,9 @@ body_memory_is_counted_as_it_is_held(void **state)
 	(void)state;
 	assert_int_equal(body_append(&body, &engine, &cfg, bytes, 10), 10);
 	assert_int_equal(atomic_load(&shared.body_memory), 512);
-	assert_int_equal(body_append(&body, &engine, &cfg, bytes + 10, CHUNK -
-	    10), CHUNK - 10);
+	assert_int_equal(body_append(&body, &engine, &cfg, bytes + 10,
+			     CHUNK - 10),
+	    CHUNK - 10);
 	assert_in_range(atomic_load(&shared.body_memory), CHUNK, CHUNK + 65536);
 }
 
@@ -290,7 +294,8 @@ body_unreadable_file_fails_the_read_alone(void **state)
 	assert_int_equal(body_at(&body, &engine, 99, buf, sizeof(buf), &s), 0);
 	assert_int_equal(s.n, 1);
 	s = (struct span){"untouched", 9};
-	assert_int_equal(body_at(&body, &engine, 100, buf, sizeof(buf), &s), -1);
+	assert_int_equal(body_at(&body, &engine, 100, buf, sizeof(buf), &s),
+	    -1);
 	assert_string_equal(s.p, "untouched");
 }
 

@@ -249,7 +249,8 @@ group_reconfigured_carries_the_debt_of_its_bucket(void **state)
 	k = get(1);
 	bucket_take(&k->bucket, &k->cfg.bucket, 1000);
 	assert_ptr_equal(keys_group(&keys, SPAN("api"), &cfg, 2000), group);
-	assert_int_equal(bucket_wait_ms(&k->bucket, &k->cfg.bucket, 2000), 9000);
+	assert_int_equal(bucket_wait_ms(&k->bucket, &k->cfg.bucket, 2000),
+	    9000);
 	key_put(k);
 }
 
