@@ -294,12 +294,19 @@ find_in_hosts(struct resolver *r, struct span name, struct dns_found *ret_v6,
     struct dns_found *ret_v4)
 {
 	char text[RESOLVE_NAME_SIZE];
+	struct dns_found none;
 
 	if (name.p[name.n - 1] == '.')
 		name.n--;
 	memcpy(text, name.p, name.n);
 	text[name.n] = '\0';
-	return dns_hosts(r->dns, text, ret_v6, ret_v4);
+	if (dns_hosts(r->dns, text, ret_v6, ret_v4))
+		return true;
+	/* No hosts file, as in a container from scratch: no name server is
+	 * asked for this one all the same (RFC 6761 6.3). */
+	return span_eq(name, SPAN("localhost")) &&
+	    resolve_addrs_literal("::1", ret_v6, &none) &&
+	    resolve_addrs_literal("127.0.0.1", &none, ret_v4);
 }
 
 static enum resolve_error
