@@ -56,7 +56,8 @@ parse(int argc, char **argv, struct options *o, struct conf_problems *problems)
 {
 	int c;
 
-	if (conf_overrides_add_env(&o->over, getenv("ABIDED_SET"), problems) < 0)
+	if (conf_overrides_add_env(&o->over, getenv("ABIDED_SET"), problems) <
+	    0)
 		o->bad = true;
 	while ((c = getopt(argc, argv, "c:ts:vVh")) != -1) {
 		switch (c) {
@@ -67,8 +68,8 @@ parse(int argc, char **argv, struct options *o, struct conf_problems *problems)
 			o->check = true;
 			break;
 		case 's':
-			if (conf_overrides_add(&o->over, optarg, "-s", problems) <
-			    0)
+			if (conf_overrides_add(&o->over, optarg, "-s",
+				problems) < 0)
 				o->bad = true;
 			break;
 		case 'v':
@@ -94,7 +95,8 @@ parse(int argc, char **argv, struct options *o, struct conf_problems *problems)
 static void
 choose_file(struct options *o)
 {
-	if (!o->conf_path && (access(ABIDED_CONF, F_OK) == 0 || errno != ENOENT))
+	if (!o->conf_path &&
+	    (access(ABIDED_CONF, F_OK) == 0 || errno != ENOENT))
 		o->conf_path = ABIDED_CONF;
 }
 

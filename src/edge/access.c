@@ -48,7 +48,8 @@ line_text(struct line_text *l, const char *name, struct span s)
 			if (s.p[i] == ' ')
 				strbuf_lit(&l->b, "\\x20");
 			else
-				strbuf_escaped(&l->b, (struct span){s.p + i, 1});
+				strbuf_escaped(&l->b,
+				    (struct span){s.p + i, 1});
 }
 
 static void
@@ -147,8 +148,9 @@ line_statuses(struct line_text *l, const struct request *r)
 static void
 line_reason(struct line_text *l, enum give_up why)
 {
-	line_text(l, "reason", why == GIVE_UP_NONE ? (struct span){NULL, 0} :
-	    span_of(give_up_name(why)));
+	line_text(l, "reason",
+	    why == GIVE_UP_NONE ? (struct span){NULL, 0}
+				: span_of(give_up_name(why)));
 }
 
 static void
@@ -205,8 +207,8 @@ access_parked(const struct exchange *x)
 	line_begin(&l, "park");
 	line_request(&l, x);
 	line_text(&l, "why", span_of(wait_why_name(why)));
-	line_ms(&l, "for", at_ms == TIMER_NEVER ? -1 :
-	    at_ms - r->engine->now_ms);
+	line_ms(&l, "for",
+	    at_ms == TIMER_NEVER ? -1 : at_ms - r->engine->now_ms);
 	line_number(&l, "attempts", r->attempts);
 	line_number(&l, "last_status", r->last_throttled);
 	line_end(&l, p);
@@ -224,8 +226,8 @@ access_refused(const struct client *c, const struct head *h,
 	line_begin(&l, "request");
 	line_id(&l, atomic_fetch_add(&p->next_id, 1));
 	line_text(&l, "client", span_of(c->text));
-	line_text(&l, "method", h->method.n < 32 ? h->method :
-	    (struct span){NULL, 0});
+	line_text(&l, "method",
+	    h->method.n < 32 ? h->method : (struct span){NULL, 0});
 	line_number(&l, "status", why->status);
 	line_number(&l, "attempts", 0);
 	line_reason(&l, why->why);

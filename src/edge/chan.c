@@ -62,7 +62,8 @@ chan_reset(struct chan *c)
 	struct linger now = {.l_onoff = 1, .l_linger = 0};
 
 	if (c->fd >= 0)
-		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now,
+		    sizeof(now));
 	chan_close(c);
 }
 
@@ -97,7 +98,8 @@ chan_read(struct chan *c, void *p, size_t n)
 ssize_t
 chan_writev(struct chan *c, const struct iovec *v, int n)
 {
-	struct msghdr m = {.msg_iov = (struct iovec *)v, .msg_iovlen = (size_t)n};
+	struct msghdr m = {.msg_iov = (struct iovec *)v,
+	    .msg_iovlen = (size_t)n};
 	size_t want = 0;
 	ssize_t done;
 

@@ -254,6 +254,28 @@ client_parked(struct client *c)
 		client_lost(c);
 }
 
+/* Something is possible while an exchange is under way. */
+static void
+client_busy(struct client *c)
+{
+	struct exchange *x = c->x;
+
+	if (AB_NEVER(x == NULL))
+		return;
+	if (x->tunnel) {
+		tunnel_pump(x);
+		return;
+	}
+	if (outbuf_empty(&c->out) && x->up)
+		upstream_resume(x->up);
+	if (c->x != x || c->state != CLIENT_BUSY)
+		return;
+	if (client_body_wanted(c))
+		client_read_body(c);
+	else
+		client_check(c);
+}
+
 static void
 client_ready(struct chan *ch)
 {
@@ -278,18 +300,7 @@ client_ready(struct chan *ch)
 			client_read_head(c);
 		break;
 	case CLIENT_BUSY:
-		if (x->tunnel) {
-			tunnel_pump(x);
-			break;
-		}
-		if (outbuf_empty(&c->out) && x->up)
-			upstream_resume(x->up);
-		if (c->x != x || c->state != CLIENT_BUSY)
-			break;
-		if (client_body_wanted(c))
-			client_read_body(c);
-		else
-			client_check(c);
+		client_busy(c);
 		break;
 	case CLIENT_CLOSING:
 		if (outbuf_empty(&c->out))

@@ -53,8 +53,8 @@ client_body_chunks(struct client *c, const char *p, size_t n, size_t *ret_used)
 			x->r.body.complete = true;
 			if (c->chunked.trailer.n == 0 || x->no_trailer)
 				return 0;
-			x->r.body.trailer = mem_dup(
-			    strbuf_view(&c->chunked.trailer));
+			x->r.body.trailer =
+			    mem_dup(strbuf_view(&c->chunked.trailer));
 			x->r.body.trailer_bytes = c->chunked.trailer.n;
 			return x->r.body.trailer ? 0 : 503;
 		case CHUNKED_BAD:
@@ -92,8 +92,8 @@ client_body_wanted(const struct client *c)
 		return false;
 	if (x->r.state == REQUEST_READING)
 		return true;
-	return x->r.state >= REQUEST_SENDING && x->r.state <= REQUEST_RELAYING &&
-	    x->up && outbuf_empty(&x->rest);
+	return x->r.state >= REQUEST_SENDING &&
+	    x->r.state <= REQUEST_RELAYING && x->up && outbuf_empty(&x->rest);
 }
 
 /* What has been read goes on: to the engine once, or to the upstream. */
@@ -123,8 +123,8 @@ client_body_bad(struct client *c, int status)
 	if (r->state >= REQUEST_RELAYING)
 		client_lost(c);
 	else
-		request_give_up(r, status, status == 503 ? GIVE_UP_MEMORY :
-		    GIVE_UP_BAD_REQUEST);
+		request_give_up(r, status,
+		    status == 503 ? GIVE_UP_MEMORY : GIVE_UP_BAD_REQUEST);
 }
 
 /* One read's worth. False: nothing more now, or it is over. */

@@ -23,9 +23,10 @@
 #include "listen.h"
 #include "worker.h"
 
-#define SIGNAL_TWIN_MS  200 /* a tool that signals a process and its group */
-#define FILES_OWN       64 /* descriptors that are not clients', at the least */
-#define BODY_MEMORY_MAX (256ull << 20) /* bytes of all replay buffers together */
+#define SIGNAL_TWIN_MS 200 /* a tool that signals a process and its group */
+#define FILES_OWN 64       /* descriptors that are not clients', at the least */
+#define BODY_MEMORY_MAX \
+	(256ull << 20) /* bytes of all replay buffers together */
 
 static struct key_cfg
 key_cfg_of(const struct policy *p)
@@ -71,8 +72,8 @@ open_access_log(struct proc *p, const struct conf *c)
 	if (strcmp(c->access_log, "off") == 0) {
 		fd = ACCESS_OFF;
 	} else if (strcmp(c->access_log, "-") != 0) {
-		fd = open(c->access_log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-		    0640);
+		fd = open(c->access_log,
+		    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 		if (fd < 0) {
 			log_err("access log %s: %s", c->access_log,
 			    strerror(errno));
@@ -105,7 +106,8 @@ raise_file_limit(void)
 {
 	struct rlimit lim;
 
-	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 &&
+	    lim.rlim_cur < lim.rlim_max) {
 		lim.rlim_cur = lim.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &lim);
 	}
@@ -125,8 +127,8 @@ connections_of(const struct conf *c)
 	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur == RLIM_INFINITY)
 		return UINT32_MAX;
 	left = lim.rlim_cur / 20 < FILES_OWN ? FILES_OWN : lim.rlim_cur / 20;
-	return lim.rlim_cur > 2 * left ? (unsigned)(lim.rlim_cur - left) :
-	    (unsigned)(lim.rlim_cur / 2 + 1);
+	return lim.rlim_cur > 2 * left ? (unsigned)(lim.rlim_cur - left)
+				       : (unsigned)(lim.rlim_cur / 2 + 1);
 }
 
 /* From here on p owns c, also where it fails. */
@@ -215,8 +217,8 @@ static void
 proc_reload(struct proc *p, const struct daemon_args *args)
 {
 	struct conf_problems problems = {0};
-	struct conf *now = conf_load(args->conf_path, args->over, args->nover,
-	    &problems);
+	struct conf *now =
+	    conf_load(args->conf_path, args->over, args->nover, &problems);
 
 	if (now && bind_conf(&p->shared.keys, now) < 0) {
 		conf_unref(now);
@@ -240,8 +242,8 @@ proc_start(struct proc *p, struct listen_set *ls)
 		    listen_start(&p->workers[i], ls) < 0)
 			return -1;
 	for (unsigned i = 0; i < p->nworkers; i++) {
-		int err = pthread_create(&p->workers[i].thread, NULL, worker_main,
-		    &p->workers[i]);
+		int err = pthread_create(&p->workers[i].thread, NULL,
+		    worker_main, &p->workers[i]);
 
 		if (err) {
 			log_err("worker %u: no thread: %s", i, strerror(err));
@@ -278,8 +280,8 @@ next_signal(const sigset_t *set, bool wait_long)
 	int sig;
 
 	do
-		sig = wait_long ? sigwaitinfo(set, NULL) :
-		    sigtimedwait(set, NULL, &short_time);
+		sig = wait_long ? sigwaitinfo(set, NULL)
+				: sigtimedwait(set, NULL, &short_time);
 	while (sig < 0 && errno == EINTR);
 	return sig < 0 ? 0 : sig;
 }

@@ -140,8 +140,8 @@ exchange_alloc(struct intake *in, struct span head)
 
 	if (in->connect)
 		path = (struct span){"", 0};
-	x = mem_alloc(sizeof(*x) + head.n + in->host.n + in->h->method.n + path.n +
-	    who.n + 5);
+	x = mem_alloc(sizeof(*x) + head.n + in->host.n + in->h->method.n +
+	    path.n + who.n + 5);
 	if (!x)
 		return NULL;
 	memset(x, 0, sizeof(*x));
@@ -181,8 +181,8 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	r->id = atomic_fetch_add_explicit(&w->proc->next_id, 1,
 	    memory_order_relaxed);
 	r->connect = in->connect;
-	r->repeatable = verdict_idempotent(h->method) ||
-	    head_has(h, FIELD_IDEMPOTENCY_KEY);
+	r->repeatable =
+	    verdict_idempotent(h->method) || head_has(h, FIELD_IDEMPOTENCY_KEY);
 	r->has_body = in->body.kind == FRAMING_CHUNKED ||
 	    (in->body.kind == FRAMING_LENGTH && in->body.length > 0);
 	if (p->allow_overrides)

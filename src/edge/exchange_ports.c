@@ -123,8 +123,8 @@ port_spill_open(struct engine *e)
 	char name[4096];
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR &&
-	    errno != ENOENT))
+	if (fd >= 0 ||
+	    (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
 		return fd;
 	/* A file system without O_TMPFILE: a name, gone at once. */
 	if (snprintf(name, sizeof(name), "%s/abided.XXXXXX", dir) >=

@@ -64,9 +64,10 @@ intake_max_forwards(struct intake *in)
 	in->max_forwards = -1;
 	if (in->target.form == TARGET_ASTERISK) {
 		in->no->extra = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, "
-		    "OPTIONS, CONNECT\r\n";
+				"OPTIONS, CONNECT\r\n";
 		in->no->keep = in->body.kind == FRAMING_NONE;
-		return refuse(in, 200, GIVE_UP_NONE, "This is abided, a proxy.");
+		return refuse(in, 200, GIVE_UP_NONE,
+		    "This is abided, a proxy.");
 	}
 	if (!(options || trace) || !head_has(in->h, FIELD_MAX_FORWARDS))
 		return true;
@@ -78,8 +79,10 @@ intake_max_forwards(struct intake *in)
 	}
 	in->no->keep = in->body.kind == FRAMING_NONE;
 	if (options)
-		return refuse(in, 200, GIVE_UP_NONE, "This is abided, a proxy.");
-	in->no->extra = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n";
+		return refuse(in, 200, GIVE_UP_NONE,
+		    "This is abided, a proxy.");
+	in->no->extra =
+	    "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n";
 	return refuse(in, 405, GIVE_UP_BAD_REQUEST,
 	    "This proxy does not answer TRACE itself.");
 }
@@ -112,7 +115,8 @@ intake_gateway(struct intake *in)
 			return true;
 		}
 	}
-	return bad(in, "This is a forward proxy: set HTTP_PROXY to it and ask "
+	return bad(in,
+	    "This is a forward proxy: set HTTP_PROXY to it and ask "
 	    "for http://HOST/PATH, or name the host or a route in a "
 	    "[service ...] to use it as a gateway.");
 }
@@ -171,17 +175,20 @@ intake_destination(struct intake *in)
 		in->service = conf_service_of(conf, in->host, in->port);
 	}
 	if (host_is_odd_number(in->host))
-		return bad(in, "The host is a number but no IPv4 address in "
+		return bad(in,
+		    "The host is a number but no IPv4 address in "
 		    "dotted form.");
 	if (!dest_host_allowed(conf, in->host, in->port, &in->forced) ||
-	    (in->connect && !dest_connect_port_allowed(conf, in->host, in->port)))
+	    (in->connect &&
+		!dest_connect_port_allowed(conf, in->host, in->port)))
 		return refuse(in, 403, GIVE_UP_DENIED,
-		    in->connect ? "CONNECT to this host or port is not allowed. An "
-		    "operator can open it with `connect_ports` or "
-		    "`allow_destinations`." : NULL);
+		    in->connect
+			? "CONNECT to this host or port is not allowed. An "
+			  "operator can open it with `connect_ports` or "
+			  "`allow_destinations`."
+			: NULL);
 	return true;
 }
-
 
 static bool
 intake_service(struct intake *in)
@@ -198,7 +205,8 @@ intake_service(struct intake *in)
 		return true;
 	s = conf_service_named(conf, name);
 	if (!s)
-		return bad(in, "Abide-Service names a service that is not "
+		return bad(in,
+		    "Abide-Service names a service that is not "
 		    "configured.");
 	in->service = s;
 	return true;
@@ -297,7 +305,8 @@ intake_key(struct intake *in, uint64_t place)
 	if (in->key_text.n)
 		id = mix_span(w, id, in->key_text);
 	if (p->nkey || in->key_text.n)
-		strbuf_fmt(&label, "#%08llx", (unsigned long long)(id & 0xffffffff));
+		strbuf_fmt(&label, "#%08llx",
+		    (unsigned long long)(id & 0xffffffff));
 	if (!label.failed)
 		k = key_get(in->service->state, id, strbuf_view(&label));
 	strbuf_free(&label);

@@ -19,15 +19,15 @@
 #include "client.h"
 #include "dest.h"
 
-#define BACKLOG     4096
-#define ACCEPT_MOST 64  /* in one go */
-#define PAUSE_MS    100
+#define BACKLOG 4096
+#define ACCEPT_MOST 64 /* in one go */
+#define PAUSE_MS 100
 
 struct listener {
 	struct list link; /* in worker.listeners */
 	struct worker *worker;
-	int fd;           /* owns */
-	int64_t busy_ms;  /* when max_connections was last logged */
+	int fd;          /* owns */
+	int64_t busy_ms; /* when max_connections was last logged */
 	struct event ev;
 	struct timer pause;
 };
@@ -46,17 +46,19 @@ addr_text(const struct sockaddr *sa, socklen_t len, char *out, size_t cap)
 static int
 tcp_socket(const struct sockaddr_storage *ss, socklen_t len, int reuse_port)
 {
-	int fd = socket(ss->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-	    0);
+	int fd = socket(ss->ss_family,
+	    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int on = 1;
 
 	if (fd < 0)
 		return -1;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
 	    (ss->ss_family != AF_INET6 ||
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) == 0) &&
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) ==
+		    0) &&
 	    (!reuse_port ||
-		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0) &&
+		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) ==
+		    0) &&
 	    bind(fd, (const struct sockaddr *)ss, len) == 0)
 		return fd;
 	on = errno;
@@ -173,14 +175,15 @@ listen_open(struct listen_set *s, const struct conf *c, unsigned workers)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct conf_listen *cl = &c->listen[i];
 
-		if ((cl->unix_path ? open_unix(s, i, cl) :
-			open_tcp(s, i, cl)) == 0) {
+		if ((cl->unix_path ? open_unix(s, i, cl)
+				   : open_tcp(s, i, cl)) == 0) {
 			s->made = i + 1;
 			continue;
 		}
 		log_err("cannot listen on %s: %s%s", cl->text, strerror(errno),
-		    errno == EADDRINUSE ?
-		    " (is another abided running? see proxy.listen)" : "");
+		    errno == EADDRINUSE
+			? " (is another abided running? see proxy.listen)"
+			: "");
 		return -1;
 	}
 	return 0;
@@ -200,8 +203,8 @@ listen_free(struct listen_set *s, const struct conf *c)
 	*s = (struct listen_set){0};
 }
 
-#define BUSY_BODY                                                             \
-	"{\"status\":503,\"title\":\"Service Unavailable\",\"detail\":"          \
+#define BUSY_BODY \
+	"{\"status\":503,\"title\":\"Service Unavailable\",\"detail\":" \
 	"\"Too many connections: see max_connections.\"}\n"
 
 static void
@@ -214,7 +217,8 @@ say_busy(int fd)
 	    "Proxy-Status: abided; error=connection_limit_reached\r\n"
 	    "Retry-After: 1\r\n"
 	    "Content-Length: %zu\r\n"
-	    "Connection: close\r\n\r\n" BUSY_BODY, sizeof(BUSY_BODY) - 1);
+	    "Connection: close\r\n\r\n" BUSY_BODY,
+	    sizeof(BUSY_BODY) - 1);
 
 	(void)!send(fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	(void)close(fd);
@@ -229,8 +233,9 @@ log_busy(struct listener *l)
 	if (l->busy_ms && now_ms - l->busy_ms < 1000)
 		return;
 	l->busy_ms = now_ms;
-	log_warn("clients are refused: %u connections are open, and no more are "
-		 "allowed (proxy.max_connections, or the descriptor limit)",
+	log_warn(
+	    "clients are refused: %u connections are open, and no more are "
+	    "allowed (proxy.max_connections, or the descriptor limit)",
 	    atomic_load(&l->worker->proc->connections));
 }
 
@@ -261,8 +266,10 @@ listener_pause(struct listener *l)
 {
 	struct engine *e = &l->worker->engine;
 
-	log_warn("accept: %s; pausing for %d ms (raise the descriptor limit, or "
-		 "lower proxy.max_connections)", strerror(errno), PAUSE_MS);
+	log_warn(
+	    "accept: %s; pausing for %d ms (raise the descriptor limit, or "
+	    "lower proxy.max_connections)",
+	    strerror(errno), PAUSE_MS);
 	if (timer_arm(&e->timers, &l->pause, e->now_ms + PAUSE_MS) == 0)
 		event_del(&l->ev);
 }
@@ -273,7 +280,8 @@ listener_resume(struct timer *t, int64_t now_ms)
 	struct listener *l = AB_CONTAINER(t, struct listener, pause);
 
 	if (event_add(&l->ev, NULL) < 0)
-		(void)!timer_arm(&l->worker->engine.timers, t, now_ms + PAUSE_MS);
+		(void)!timer_arm(&l->worker->engine.timers, t,
+		    now_ms + PAUSE_MS);
 }
 
 static void

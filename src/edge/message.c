@@ -94,8 +94,8 @@ message_received(const struct request *r)
 
 	if (n == 0)
 		return 0;
-	return r->statuses[n > REQUEST_STATUSES_MAX ? REQUEST_STATUSES_MAX - 1 :
-	    n - 1];
+	return r->statuses[n > REQUEST_STATUSES_MAX ? REQUEST_STATUSES_MAX - 1
+						    : n - 1];
 }
 
 void

@@ -80,11 +80,11 @@ pool_put(struct pool *p, struct upstream *u)
 		map_add(&p->hosts, &ph->node, u->place);
 	}
 	if (ph->n >= POOL_HOST_MAX)
-		upstream_close(AB_CONTAINER(list_last(&ph->idle), struct upstream,
-		    in_host));
+		upstream_close(AB_CONTAINER(list_last(&ph->idle),
+		    struct upstream, in_host));
 	if (p->n >= POOL_IDLE_MAX)
-		upstream_close(AB_CONTAINER(list_first(&p->idle), struct upstream,
-		    in_pool));
+		upstream_close(AB_CONTAINER(list_first(&p->idle),
+		    struct upstream, in_pool));
 	/* Closing the oldest may have taken the host's record with it. */
 	if (pool_find(p, u->place) != ph)
 		return pool_put(p, u);

@@ -96,8 +96,8 @@ upstream_drain(struct upstream *u, const char *p, size_t n, bool *ret_done)
 		for (;;) {
 			enum chunked_result res;
 
-			res = chunked_next(&u->chunked, p + used, n - used, &step,
-			    &data, &why);
+			res = chunked_next(&u->chunked, p + used, n - used,
+			    &step, &data, &why);
 			used += step;
 			if (res == CHUNKED_DATA)
 				continue;
@@ -129,8 +129,8 @@ upstream_body(struct upstream *u, const char *p, size_t n)
 		tunnel_upgrade(u->x, (struct span){p, n});
 		return (ssize_t)n;
 	}
-	used = u->state == UPSTREAM_BUSY ? relay_feed(u, p, n, &done) :
-	    upstream_drain(u, p, n, &done);
+	used = u->state == UPSTREAM_BUSY ? relay_feed(u, p, n, &done)
+					 : upstream_drain(u, p, n, &done);
 	if (used < 0 || !done)
 		return used;
 	if ((size_t)used < n)

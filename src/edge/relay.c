@@ -124,8 +124,8 @@ relay_parts(struct upstream *u, const char *p, size_t n, struct iovec *v,
 	while (parts < RELAY_PARTS) {
 		enum chunked_result res;
 
-		res = chunked_next(&u->chunked, p + used, n - used, &step, &data,
-		    &why);
+		res = chunked_next(&u->chunked, p + used, n - used, &step,
+		    &data, &why);
 		used += step;
 		if (res == CHUNKED_BAD)
 			return -1;

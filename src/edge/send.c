@@ -116,8 +116,9 @@ send_piece(struct upstream *u)
 		request_give_up(&x->r, 502, GIVE_UP_SPILL);
 		return false;
 	}
-	if (!x->r.has_body || (x->r.body.complete &&
-	    u->body_at >= x->r.body.bytes && (rest || outbuf_empty(&x->rest)))) {
+	if (!x->r.has_body ||
+	    (x->r.body.complete && u->body_at >= x->r.body.bytes &&
+		(rest || outbuf_empty(&x->rest)))) {
 		part_end(&ps, x);
 		u->body_ended = true;
 	}

@@ -124,8 +124,9 @@ upstream_to_pool(struct upstream *u)
 	strbuf_free(&u->held);
 	chunked_free(&u->chunked);
 	/* One that older rules let pass may lead where nobody may go now. */
-	if (u->chan.fin || w->draining || u->keep_ms <= 0 || u->conf != w->conf ||
-	    upstream_timer(u, u->keep_ms) < 0 || pool_put(&w->pool, u) < 0)
+	if (u->chan.fin || w->draining || u->keep_ms <= 0 ||
+	    u->conf != w->conf || upstream_timer(u, u->keep_ms) < 0 ||
+	    pool_put(&w->pool, u) < 0)
 		upstream_close(u);
 }
 
@@ -185,7 +186,8 @@ upstream_ready(struct chan *ch)
 		break;
 	case UPSTREAM_IDLE:
 		if (u->chan.readable)
-			upstream_close(u); /* nobody asked: its end, or garbage */
+			upstream_close(
+			    u); /* nobody asked: its end, or garbage */
 		break;
 	case UPSTREAM_TUNNEL:
 		tunnel_pump(u->x);
@@ -229,8 +231,8 @@ dial_end(enum dial_error err, int err_no)
 	case DIAL_NO_MEMORY:
 		return ATTEMPT_NO_MEMORY;
 	default:
-		return err_no == ETIMEDOUT ? ATTEMPT_CONNECT_TIMEOUT :
-		    ATTEMPT_CONNECT_FAILED;
+		return err_no == ETIMEDOUT ? ATTEMPT_CONNECT_TIMEOUT
+					   : ATTEMPT_CONNECT_FAILED;
 	}
 }
 
@@ -255,7 +257,8 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 	if (err == DIAL_OK) {
 		mem_free(u->dial);
 		u->dial = NULL;
-		if (chan_open(&u->chan, u->worker->base, fd, upstream_ready) < 0)
+		if (chan_open(&u->chan, u->worker->base, fd, upstream_ready) <
+		    0)
 			upstream_fail(u, ATTEMPT_NO_MEMORY);
 		else if (!x->r.connect && speaks_first(u))
 			upstream_fail(u, ATTEMPT_BAD_RESPONSE);

@@ -22,9 +22,10 @@
 #include "listen.h"
 #include "upstream.h"
 
-#define AGAIN_MAX  256  /* looked at again in one turn */
-#define NAMES_MAX  4096 /* of the resolver's cache */
-#define DRAIN_MARGIN_MS 500 /* parked ones are answered this much before the end */
+#define AGAIN_MAX 256  /* looked at again in one turn */
+#define NAMES_MAX 4096 /* of the resolver's cache */
+#define DRAIN_MARGIN_MS \
+	500 /* parked ones are answered this much before the end */
 
 void
 worker_wake(struct worker *w)
@@ -100,14 +101,15 @@ worker_events(struct worker *w)
 		return -1;
 	/* One thread per base: no locks. */
 	event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK);
-	event_config_require_features(cfg, EV_FEATURE_ET |
-	    EV_FEATURE_EARLY_CLOSE);
+	event_config_require_features(cfg,
+	    EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
 	w->base = event_base_new_with_config(cfg);
 	event_config_free(cfg);
 	if (!w->base)
 		return -1;
 	w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	w->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	w->tick_fd =
+	    timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (w->wake_fd < 0 || w->tick_fd < 0 ||
 	    event_assign(&w->wake_ev, w->base, w->wake_fd, EV_READ | EV_PERSIST,
 		worker_on_wake, w) < 0 ||
@@ -144,11 +146,12 @@ worker_init(struct worker *w, struct proc *p, unsigned index)
 	w->scratch_out = mem_alloc(WORKER_SCRATCH);
 	if (!w->scratch || !w->scratch_out || pool_init(&w->pool) < 0 ||
 	    worker_events(w) < 0) {
-		log_err("worker %u: cannot be set up: %s", index, strerror(errno));
+		log_err("worker %u: cannot be set up: %s", index,
+		    strerror(errno));
 		return -1;
 	}
-	w->resolver = resolver_new(w->base, &w->engine.timers, &w->engine.now_ms,
-	    &dns, &why);
+	w->resolver = resolver_new(w->base, &w->engine.timers,
+	    &w->engine.now_ms, &dns, &why);
 	if (!w->resolver) {
 		log_err("worker %u: no resolver: %s", index, why);
 		return -1;

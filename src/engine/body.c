@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "engine.h"
 
-#define BLOCK_FIRST 512   /* bytes; most bodies are small */
-#define BLOCK_MOST  65536 /* bytes */
+#define BLOCK_FIRST 512  /* bytes; most bodies are small */
+#define BLOCK_MOST 65536 /* bytes */
 
 struct body_block {
 	struct body_block *next; /* owns */

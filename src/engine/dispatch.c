@@ -254,7 +254,8 @@ dispatch_confirm(struct request *r)
 	pthread_mutex_lock(&k->lock);
 	if (r->grant == GRANT_MAIL)
 		r->grant = GRANT_HELD;
-	if (r->grant == GRANT_HELD && !service_stands(&k->service, &r->ticket)) {
+	if (r->grant == GRANT_HELD &&
+	    !service_stands(&k->service, &r->ticket)) {
 		key_clock(k, now_ms);
 		key_give_back(k, r, true);
 		res = key_shut_for(k, r, now_ms) ? DISPATCH_SHUT

@@ -10,7 +10,7 @@
 
 #define TURN_TIMERS_MAX 1000 /* fired in one turn; more: the next turn */
 #define TURN_STARTS_MAX 1000 /* a start may make another one ready: bounded */
-#define LATE_LOOK_MS    10   /* how often, where there is no memory for a timer */
+#define LATE_LOOK_MS 10 /* how often, where there is no memory for a timer */
 
 int
 engine_shared_init(struct engine_shared *s, unsigned nengines,
@@ -171,8 +171,8 @@ engine_may_stop(struct engine *e)
 	bool wanted = engine_busy(e) > 0 || !list_empty(&e->late);
 
 	for (uint32_t i = 0; i < e->timers.heap.n && !wanted; i++) {
-		struct timer *t = AB_CONTAINER(e->timers.heap.v[i], struct timer,
-		    node);
+		struct timer *t =
+		    AB_CONTAINER(e->timers.heap.v[i], struct timer, node);
 		struct key *k;
 
 		if (t->fn != dispatch_tick)

@@ -70,7 +70,8 @@ flow_answer(struct request *r, int status, enum give_up why,
 	r->gave_up = why;
 	r->answered = status;
 	STATS_ADD(r->engine->stats.own_answers, 1);
-	flow_enter(r, REQUEST_ANSWERING, flow_in(r, r->policy->idle_timeout_ms));
+	flow_enter(r, REQUEST_ANSWERING,
+	    flow_in(r, r->policy->idle_timeout_ms));
 	r->engine->ports->answer(r, &a);
 }
 
@@ -135,8 +136,9 @@ flow_not_now(struct request *r, enum dispatch_result res)
 		flow_answer_later(r, 503, GIVE_UP_QUEUE_FULL);
 		return;
 	}
-	flow_wait(r, 0, flow_earlier(request_limit_ms(r),
-	    flow_in(r, r->policy->queue_timeout_ms)));
+	flow_wait(r, 0,
+	    flow_earlier(request_limit_ms(r),
+		flow_in(r, r->policy->queue_timeout_ms)));
 }
 
 void
@@ -181,8 +183,9 @@ flow_reconnect(struct request *r)
 	}
 	r->fresh = true;
 	STATS_ADD(r->engine->stats.reconnects, 1);
-	flow_enter(r, REQUEST_CONNECTING, flow_earlier(r->deadline_ms,
-	    flow_in(r, r->policy->connect_timeout_ms)));
+	flow_enter(r, REQUEST_CONNECTING,
+	    flow_earlier(r->deadline_ms,
+		flow_in(r, r->policy->connect_timeout_ms)));
 	r->engine->ports->start(r, true);
 }
 
@@ -197,8 +200,9 @@ flow_start(struct request *r)
 	if (r->first_attempt_ms < 0)
 		r->first_attempt_ms = r->engine->now_ms;
 	STATS_ADD(r->engine->stats.attempts, 1);
-	flow_enter(r, REQUEST_CONNECTING, flow_earlier(r->deadline_ms,
-	    flow_in(r, r->policy->connect_timeout_ms)));
+	flow_enter(r, REQUEST_CONNECTING,
+	    flow_earlier(r->deadline_ms,
+		flow_in(r, r->policy->connect_timeout_ms)));
 	r->engine->ports->start(r, false);
 }
 
@@ -340,7 +344,8 @@ flow_retry(struct request *r, const struct verdict *v)
 		r->resets++;
 	r->own_until_ms = 0;
 	if (v->at_ms > r->engine->now_ms)
-		flow_wait(r, v->at_ms, flow_earlier(v->at_ms, request_limit_ms(r)));
+		flow_wait(r, v->at_ms,
+		    flow_earlier(v->at_ms, request_limit_ms(r)));
 	else
 		flow_ask(r);
 }
@@ -358,7 +363,8 @@ request_got_head(struct request *r, const struct head *h, bool reused)
 	struct verdict v;
 	bool throttled;
 
-	if (AB_NEVER(r->state != REQUEST_SENDING && r->state != REQUEST_AWAITING))
+	if (AB_NEVER(
+		r->state != REQUEST_SENDING && r->state != REQUEST_AWAITING))
 		return;
 	r->answer_in_hand = true;
 	flow_note_status(r, h->status);
@@ -398,7 +404,8 @@ request_failed(struct request *r, const struct attempt *a)
 {
 	struct verdict v;
 
-	if (AB_NEVER(r->state < REQUEST_CONNECTING || r->state > REQUEST_AWAITING))
+	if (AB_NEVER(
+		r->state < REQUEST_CONNECTING || r->state > REQUEST_AWAITING))
 		return;
 	v = dispatch_outcome(r, a);
 	switch (v.kind) {
@@ -439,7 +446,8 @@ request_tunnel(struct request *r)
 	/* A tunnel holds no slot: what passes in it is nobody's business. */
 	dispatch_release(r, true);
 	r->head_ms = r->engine->now_ms;
-	flow_enter(r, REQUEST_TUNNELING, flow_in(r, r->policy->idle_timeout_ms));
+	flow_enter(r, REQUEST_TUNNELING,
+	    flow_in(r, r->policy->idle_timeout_ms));
 }
 
 void
@@ -467,7 +475,8 @@ request_gone(struct request *r)
 		return;
 	if (was == REQUEST_WAITING) {
 		if (r->own_until_ms)
-			r->waited_ms[WAIT_BACKOFF] += e->now_ms - r->wait_began_ms;
+			r->waited_ms[WAIT_BACKOFF] +=
+			    e->now_ms - r->wait_began_ms;
 		dispatch_leave(r);
 	}
 	if (was != REQUEST_ANSWERING && was != REQUEST_TUNNELING) {

@@ -68,8 +68,9 @@ flow_attempt_over(struct request *r)
 
 	e->ports->abort(r);
 	if (r->body.once == BODY_WHOLE && e->now_ms >= r->deadline_ms) {
-		flow_answer(r, 504, r->signature_bound ? GIVE_UP_SIGNATURE :
-		    GIVE_UP_DEADLINE, -1);
+		flow_answer(r, 504,
+		    r->signature_bound ? GIVE_UP_SIGNATURE : GIVE_UP_DEADLINE,
+		    -1);
 		return;
 	}
 	if (r->state == REQUEST_CONNECTING)

@@ -32,7 +32,8 @@ struct line_client {
 	struct map_node node;          /* hash: line_entry.client */
 	uint32_t standing;             /* entries in the line that point here */
 	uint64_t last[LINE_URGENCIES]; /* tag of the latest to arrive */
-	uint64_t back[LINE_URGENCIES]; /* of those that had passed: the latest */
+	uint64_t
+	    back[LINE_URGENCIES]; /* of those that had passed: the latest */
 };
 
 #define TAG_BITS 60 /* urgency has the three above; the sign bit stays 0 */

@@ -120,8 +120,8 @@ step_is_over(const struct service *s, int64_t now_ms)
 static unsigned
 next_window(const struct service *s)
 {
-	return s->grown > SERVICE_WINDOW_MAX - s->window ? SERVICE_WINDOW_MAX :
-	    s->window + s->grown;
+	return s->grown > SERVICE_WINDOW_MAX - s->window ? SERVICE_WINDOW_MAX
+							 : s->window + s->grown;
 }
 
 /* When the next one of this step may start: they are spread over it, since a
@@ -129,7 +129,8 @@ next_window(const struct service *s)
 static int64_t
 step_next_ms(const struct service *s)
 {
-	return s->step_at_ms + (s->step_ms * s->used + s->window - 1) / s->window;
+	return s->step_at_ms +
+	    (s->step_ms * s->used + s->window - 1) / s->window;
 }
 
 /* By how much the next step may be wider: twofold up to half the width that
@@ -158,8 +159,9 @@ slow_start_ready(const struct service *s, int64_t now_ms, int64_t *ret_at_ms)
 		return now_ms >= next_ms;
 	}
 	/* The next step may be wider than what is under way. */
-	*ret_at_ms = !over && s->flying < next_window(s) ?
-	    s->step_at_ms + s->step_ms : SERVICE_NEVER;
+	*ret_at_ms = !over && s->flying < next_window(s)
+	    ? s->step_at_ms + s->step_ms
+	    : SERVICE_NEVER;
 	return false;
 }
 
