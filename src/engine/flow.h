@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow: between the files that make a request's transitions: flow.c (events)
- * and flow_time.c (time running out).
+ * flow: between the files that make a request's transitions: flow.c (events),
+ * flow_end.c (the last ones) and flow_time.c (time running out).
  */
 #ifndef AB_FLOW_H
 #define AB_FLOW_H

@@ -4,6 +4,7 @@ ENGINE_FILES = \
 	src/engine/dispatch.c src/engine/dispatch.h \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/flow.c src/engine/flow.h \
+	src/engine/flow_end.c \
 	src/engine/flow_time.c \
 	src/engine/key.c src/engine/key.h \
 	src/engine/ports.h \
