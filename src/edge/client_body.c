@@ -58,7 +58,7 @@ client_body_chunks(struct client *c, const char *p, size_t n, size_t *ret_used)
 			x->r.body.trailer_bytes = c->chunked.trailer.n;
 			return x->r.body.trailer ? 0 : 503;
 		case CHUNKED_BAD:
-			return 400;
+			return chunked_no_memory(&c->chunked) ? 503 : 400;
 		}
 	}
 }

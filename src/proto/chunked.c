@@ -325,7 +325,7 @@ take_trailer(struct chunked *c, const char *p, size_t n, const char **why)
 		*why = "CR that does not end a trailer line";
 		c->state = BAD;
 	}
-	if (c->line.failed || c->trailer.failed) {
+	if (chunked_no_memory(c)) {
 		*why = "out of memory";
 		c->state = BAD;
 	}

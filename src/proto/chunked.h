@@ -33,6 +33,12 @@ struct chunked {
 
 void chunked_init(struct chunked *c, bool lenient);
 void chunked_free(struct chunked *c);
+/* Was it memory, and not the peer, that made it BAD? */
+static inline bool
+chunked_no_memory(const struct chunked *c)
+{
+	return c->line.failed || c->trailer.failed;
+}
 /*
  * Reads p[0, n). Sizes: 1..16 hex digits, at most INT64_MAX. Extensions are
  * checked and dropped. Trailer fields that frame, route, authenticate or

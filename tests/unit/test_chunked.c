@@ -34,6 +34,7 @@ struct result {
 	char trailer[CHUNKED_TRAILER_MAX * 2];
 	size_t trailer_n;
 	const char *why;
+	bool no_memory;
 };
 
 /* Decodes p[0, n) and goes on after each piece of data. */
@@ -79,6 +80,7 @@ decode(struct span in, size_t cut, bool lenient, struct result *r)
 		if (r->verdict == CHUNKED_MORE)
 			r->verdict = feed(&c, in.p + cut, in.n - cut, r);
 	}
+	r->no_memory = chunked_no_memory(&c);
 	r->trailer_n = c.trailer.n;
 	if (c.trailer.n > 0)
 		memcpy(r->trailer, c.trailer.p, c.trailer.n);
@@ -358,7 +360,11 @@ trailer_when_memory_is_out_then_bad(void **state)
 		decode(in, in.n, false, &r);
 		mem_fail_at(0, false);
 		assert_int_equal(r.verdict, CHUNKED_BAD);
+		assert_true(r.no_memory);
 	}
+	decode((struct span)BYTES("0\r\nX y\r\n\r\n"), 0, false, &r);
+	assert_int_equal(r.verdict, CHUNKED_BAD);
+	assert_false(r.no_memory);
 }
 
 static void
