@@ -72,7 +72,7 @@ struct worker {
 	bool draining, stop;
 	/* Orders from the main thread, taken when woken. */
 	atomic_bool want_conf, want_stop;
-	atomic_bool done;            /* its thread is past its last turn */
+	atomic_bool done;            /* drained: its last client has left */
 	atomic_llong want_drain_ms;  /* 0: no */
 	unsigned long fail_mean;     /* debug builds: allocations between two that
 	                              * fail, on average; 0: none does */
