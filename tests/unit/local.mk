@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/unit/test_conf_policy \
 	tests/unit/test_dest \
 	tests/unit/test_dial \
+	tests/unit/test_engine \
 	tests/unit/test_expiry \
 	tests/unit/test_forward \
 	tests/unit/test_framing \
