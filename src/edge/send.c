@@ -134,6 +134,7 @@ send_piece(struct upstream *u)
 		send_broken(u);
 		return false;
 	}
+	x->r.starved = false;
 	request_progress(&x->r);
 	return true;
 }
@@ -164,6 +165,8 @@ upstream_send(struct upstream *u)
 	/* All that is there has gone: the client may send more of a body that
 	 * was too large to keep. */
 	if (u->x == x && !u->send_broken && x->r.body.once != BODY_WHOLE &&
-	    x->client)
+	    x->client) {
+		x->r.starved = true;
 		client_read_body(x->client);
+	}
 }

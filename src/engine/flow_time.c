@@ -67,6 +67,10 @@ flow_attempt_over(struct request *r)
 	struct attempt a = {.end = ATTEMPT_RESPONSE_TIMEOUT, .sent = true};
 
 	e->ports->abort(r);
+	if (r->state == REQUEST_SENDING && r->starved) {
+		flow_answer(r, 408, GIVE_UP_CLIENT_TIMEOUT, -1);
+		return;
+	}
 	if (r->body.once == BODY_WHOLE && e->now_ms >= r->deadline_ms) {
 		flow_answer(r, 504,
 		    r->signature_bound ? GIVE_UP_SIGNATURE : GIVE_UP_DEADLINE,

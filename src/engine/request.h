@@ -61,6 +61,8 @@ struct request {
 	/* What has happened. */
 	unsigned attempts, retries, resets;
 	bool fresh;                  /* rule 14 has been used on this attempt */
+	bool starved;                /* SENDING: all that came from the client has
+	                              * gone on, and it owes more */
 	bool answer_in_hand;         /* a response head waits for the verdict */
 	bool dry_waited;             /* dry_run: it would have waited */
 	int64_t waited_ms[WAIT_WHY_COUNT];

@@ -61,6 +61,20 @@ class Clients(Case):
         self.assertTrue(c.at_end())
 
 
+    def test_upload_that_stalls_is_the_clients_fault(self):
+        """Whether it was to be kept or is streamed: 408, not 504."""
+        o = self.raw_origin(lambda conn: conn.request())
+        for keep in "64KiB", "0":
+            with self.subTest(keep=keep):
+                d = self.daemon(defaults={
+                    "idle_timeout": "1s", "body_buffer": keep,
+                    "body_spill": "0"})
+                c = self.connect(d)
+                c.ask("POST", o.url(), "Content-Length: 100")
+                c.send(b"ten bytes.")
+                self.assert_own(408, "client-timeout", c.response())
+
+
 class Origins(Case):
     @reduced
     def test_many_interim_answers_are_whole_or_left_out(self):
