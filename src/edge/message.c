@@ -87,17 +87,6 @@ message_proxy_status(struct strbuf *out, const struct exchange *x,
 	strbuf_free(&details);
 }
 
-static int
-message_received(const struct request *r)
-{
-	unsigned n = r->nstatuses;
-
-	if (n == 0)
-		return 0;
-	return r->statuses[n > REQUEST_STATUSES_MAX ? REQUEST_STATUSES_MAX - 1
-						    : n - 1];
-}
-
 void
 message_answer(struct strbuf *out, const struct exchange *x,
     const struct answer *a, const struct refusal *why, bool close)
@@ -123,7 +112,7 @@ message_answer(struct strbuf *out, const struct exchange *x,
 	if (x) {
 		message_details(&details, x);
 		reply.service = span_of(x->service->name);
-		reply.received_status = message_received(&x->r);
+		reply.received_status = x->r.last_status;
 		reply.head_only = x->is_head;
 		reply.proxy_status_details = strbuf_view(&details);
 	}

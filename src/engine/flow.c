@@ -318,6 +318,7 @@ flow_note_status(struct request *r, int status)
 	if (r->nstatuses < REQUEST_STATUSES_MAX)
 		r->statuses[r->nstatuses] = (short)status;
 	r->nstatuses++;
+	r->last_status = status;
 }
 
 static void

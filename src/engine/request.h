@@ -71,6 +71,7 @@ struct request {
 	enum wait_why why;           /* WAITING: as last reported */
 	short statuses[REQUEST_STATUSES_MAX];
 	unsigned nstatuses;          /* answers seen, may exceed the array */
+	int last_status;             /* of them, 0: none */
 	int last_throttled;          /* status, 0: none */
 	int64_t first_attempt_ms, head_ms; /* -1: not yet; head of the final answer */
 	enum give_up gave_up;

@@ -170,6 +170,15 @@ class Origins(Case):
         self.addCleanup(w.close)
         return w
 
+    def test_the_last_of_many_statuses_is_the_one_told(self):
+        o = self.origin(*[throttled(status=503)] * 9, throttled(),
+                        lambda conn, _req: conn.hang())
+        d = self.daemon(defaults={"max_retries": "20", "failure_cutoff": "0",
+                                  "deadline": "2s"})
+        r = self.get(d, o.url())
+        self.assert_own(504, "deadline", r)
+        self.assertIn("received-status=429", r.says)
+
     def test_reload_that_denies_reaches_idle_connections(self):
         o = self.origin(answer(200))
         d = self.daemon(proxy={"workers": "1"})
