@@ -5,19 +5,8 @@
  * Which names there are is wish.c's business.
  */
 #include "base/mem.h"
+#include "proto/octet.h"
 #include "wish.h"
-
-static int
-hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
 
 /* application/x-www-form-urlencoded; a stray '%' stands for itself. */
 static void
@@ -27,8 +16,8 @@ put_decoded(struct strbuf *out, struct span s)
 		int hi = -1, lo = -1;
 
 		if (s.p[i] == '%' && s.n - i > 2) {
-			hi = hex(s.p[i + 1]);
-			lo = hex(s.p[i + 2]);
+			hi = octet_hex(s.p[i + 1]);
+			lo = octet_hex(s.p[i + 2]);
 		}
 		if (hi >= 0 && lo >= 0) {
 			strbuf_char(out, (char)(hi << 4 | lo));

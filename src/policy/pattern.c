@@ -8,6 +8,8 @@
  */
 #include "policy/pattern.h"
 
+#include "proto/octet.h"
+
 /* --- IPv6 addresses ------------------------------------------------------ */
 
 struct ip6 {
@@ -15,18 +17,6 @@ struct ip6 {
 	int gap;    /* the group that "::" stands before; -1: none */
 	uint16_t g[8];
 };
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
 
 /* One group of 1 to 4 digits off the front of *s. */
 static bool
@@ -37,10 +27,10 @@ ip6_group(struct span *s, struct ip6 *ip)
 
 	if (ip->n == 8)
 		return false;
-	for (; i < s->n && hex_digit(s->p[i]) >= 0; i++) {
+	for (; i < s->n && octet_hex(s->p[i]) >= 0; i++) {
 		if (i == 4)
 			return false;
-		v = v * 16 + (unsigned)hex_digit(s->p[i]);
+		v = v * 16 + (unsigned)octet_hex(s->p[i]);
 	}
 	if (i == 0)
 		return false;
