@@ -65,20 +65,9 @@ static void
 apply_expiry(struct request *r, const struct intake *in, int64_t wall_ms)
 {
 	int64_t left = expiry_left_ms(in->h, in->host, in->path, wall_ms);
-	int64_t end;
 
-	if (left < 0)
-		return;
-	end = clock_add(r->start_ms, left);
-	/* What is late already goes out once: the service may see it
-	 * differently, and says so best itself. */
-	if (end >= r->deadline_ms)
-		return;
-	if (left == 0)
-		r->max_retries = 0;
-	else
-		r->deadline_ms = end;
-	r->signature_bound = true;
+	if (left >= 0)
+		request_expires(r, left);
 }
 
 static void

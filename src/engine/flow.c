@@ -252,14 +252,7 @@ flow_body_in(struct request *r)
 {
 	if (r->state != REQUEST_READING)
 		return;
-	if (!r->signature_bound) {
-		r->deadline_ms = flow_in(r, r->deadline_ms - r->start_ms);
-	} else if (r->engine->now_ms >= r->deadline_ms) {
-		/* The upload has outlived it: one try, as for a request that
-		 * comes in late. What it is worth, the service says best. */
-		r->max_retries = 0;
-		r->deadline_ms = flow_in(r, r->policy->deadline_ms);
-	}
+	request_count_down(r);
 	flow_ask(r);
 }
 

@@ -39,6 +39,7 @@ request_init(struct request *r, struct engine *e, struct key *key,
 	    .max_wait_ms = policy->max_wait_ms,
 	    .start_ms = e->now_ms,
 	    .deadline_ms = clock_add(e->now_ms, policy->deadline_ms),
+	    .expires_ms = TIMER_NEVER,
 	    .first_attempt_ms = -1,
 	    .head_ms = -1,
 	};
@@ -81,6 +82,32 @@ request_move(struct request *r, enum request_state to)
 	r->state = to;
 	list_push_back(&e->in[to], &r->link);
 	e->count[to]++;
+}
+
+void
+request_expires(struct request *r, int64_t left_ms)
+{
+	r->expires_ms = clock_add(r->engine->now_ms, left_ms);
+	request_count_down(r);
+}
+
+void
+request_count_down(struct request *r)
+{
+	int64_t now_ms = r->engine->now_ms;
+
+	r->deadline_ms = clock_add(now_ms, r->policy->deadline_ms);
+	r->signature_bound = r->expires_ms < r->deadline_ms;
+	if (!r->signature_bound)
+		return;
+	if (r->expires_ms > now_ms) {
+		r->deadline_ms = r->expires_ms;
+		return;
+	}
+	/* What is late already goes out once: the service may see it
+	 * differently, and says so best itself. But it is not held. */
+	r->max_retries = 0;
+	r->max_wait_ms = 0;
 }
 
 int64_t

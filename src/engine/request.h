@@ -56,6 +56,7 @@ struct request {
 	int64_t max_wait_ms;
 	int64_t start_ms;            /* head received */
 	int64_t deadline_ms;
+	int64_t expires_ms;          /* by its own word; TIMER_NEVER: it does not */
 	struct body body;
 
 	/* What has happened. */
@@ -81,11 +82,13 @@ struct request {
 /*
  * A request whose head has just come in, in READING; takes over a reference to
  * `key`. Limits come from the policy; the caller then sets connect, repeatable,
- * has_body and may lower max_retries, max_wait_ms and deadline_ms.
+ * has_body and may lower max_retries and max_wait_ms.
  * client: hash of whom it is for; urgency: 0..7 (RFC 9218).
  */
 void request_init(struct request *r, struct engine *e, struct key *key,
     const struct policy *policy, uint64_t client, uint8_t urgency);
+/* It carries an expiry of its own, so long from now (rule 17); before it begins. */
+void request_expires(struct request *r, int64_t left_ms);
 /* What it holds; it must be GONE, or never have begun. */
 void request_clear(struct request *r);
 
@@ -123,6 +126,7 @@ request_drains(const struct request *r)
 int64_t request_waited_ms(const struct request *r);
 
 /* Internal to the engine. */
+void request_count_down(struct request *r); /* its deadline begins now */
 void request_move(struct request *r, enum request_state to);
 void flow_start(struct request *r);   /* begin the attempt */
 void flow_admitted(struct request *r); /* in line, and its turn has come */

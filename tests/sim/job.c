@@ -65,26 +65,17 @@ job_new(struct world *w, const struct action *a, unsigned i)
 	return j;
 }
 
-/* As edge does it: a limit that the request carries ends its deadline. */
+/* As edge does it. */
 static void
 apply_expiry(struct job *j, const struct head *h)
 {
 	const char *host = j->world->scene->services[j->service].name;
-	struct request *r = &j->r;
-	int64_t left, end;
+	int64_t left;
 
 	left = expiry_left_ms(h, span_of(host), SPAN("/"),
-	    sim_ports.wall_ms(r->engine));
-	if (left < 0)
-		return;
-	end = clock_add(r->start_ms, left);
-	if (end >= r->deadline_ms)
-		return;
-	if (left == 0)
-		r->max_retries = 0;
-	else
-		r->deadline_ms = end;
-	r->signature_bound = true;
+	    sim_ports.wall_ms(j->r.engine));
+	if (left >= 0)
+		request_expires(&j->r, left);
 }
 
 static void
