@@ -6,7 +6,7 @@
  * worth a line. No lock and no heap: a line is built on the stack, so that
  * a thread out of memory can still say so, and PIPE_BUF bytes or less are
  * written at once, so that lines of several threads never mix. A line that
- * the other end does not take (EAGAIN, a full disk) is lost, not waited for.
+ * the other end does not take (a full pipe, a full disk) is lost in the end.
  */
 #include "base/log.h"
 
@@ -21,11 +21,14 @@
 
 #include "base/clock.h"
 
+#define CLOGGED_MS 100 /* how long a full pipe is waited for, once */
+
 /* Settings are words of their own: a reader may see a reload half done. */
 static atomic_int log_level_now = LOG_INFO;
 static atomic_int log_format_now = LOG_TEXT;
 static atomic_int log_fd_now = STDERR_FILENO;
 static atomic_ulong never_count;
+static atomic_ulong lost_count; /* lines, since the last one that was told */
 
 static const char *const level_names[] = {
     [LOG_ERR] = "err",
@@ -154,14 +157,42 @@ put_members(struct strbuf *b, struct span s)
 		strbuf_lit(b, "\"msg\":\"line too long\"");
 }
 
-/* A full pipe that nobody reads must not stop a worker. A pipe that polls as
- * writable has room for PIPE_BUF bytes, which is a line (pipe(7)). */
+/*
+ * A full pipe that nobody reads must not stop a worker, and a reader that is
+ * behind for a moment must not cost a line: it is waited for a little, once;
+ * then lines are lost at once until it takes them again. A pipe that polls as
+ * writable has room for PIPE_BUF bytes, which is a line (pipe(7)).
+ */
 static bool
 takes_a_line(int fd)
 {
+	static atomic_bool clogged;
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	bool was = atomic_load_explicit(&clogged, memory_order_relaxed);
+	bool takes = poll(&p, 1, was ? 0 : CLOGGED_MS) != 0;
 
-	return poll(&p, 1, 0) != 0;
+	if (takes == was)
+		atomic_store_explicit(&clogged, !takes, memory_order_relaxed);
+	if (!takes)
+		atomic_fetch_add_explicit(&lost_count, 1, memory_order_relaxed);
+	return takes;
+}
+
+/* Where lines were lost, the first one after them says so. */
+static void
+tell_lost(struct strbuf *b, enum log_format format)
+{
+	unsigned long n =
+	    atomic_exchange_explicit(&lost_count, 0, memory_order_relaxed);
+
+	if (n == 0)
+		return;
+	put_head(b, format, LOG_WARN);
+	strbuf_fmt(b,
+	    format == LOG_JSON
+		? "\"msg\":\"%lu log lines were lost: nobody read them\"}\n"
+		: "%lu log lines were lost: nobody read them\n",
+	    n);
 }
 
 static void
@@ -179,6 +210,12 @@ write_line(int fd, struct strbuf *b, enum log_format format)
 	do {
 		n = write(fd, b->p, b->n);
 	} while (n < 0 && errno == EINTR);
+	if (atomic_load_explicit(&lost_count, memory_order_relaxed) == 0)
+		return;
+	b->n = 0;
+	tell_lost(b, format);
+	if (b->n && takes_a_line(fd))
+		(void)!write(fd, b->p, b->n);
 }
 
 void

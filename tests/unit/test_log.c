@@ -317,6 +317,7 @@ static void
 log_put_when_pipe_is_full_is_lost_and_goes_on(void **state)
 {
 	int pair[2];
+	ssize_t n;
 
 	(void)state;
 	assert_int_equal(pipe(pair), 0);
@@ -327,6 +328,16 @@ log_put_when_pipe_is_full_is_lost_and_goes_on(void **state)
 	line[36] = '\0';
 	blank_stamp(0);
 	assert_string_equal(line, STAMP " info 000000");
+	/* Read again, it says how many are missing. */
+	assert_int_equal(fcntl(pair[0], F_SETFL, O_NONBLOCK), 0);
+	while (read(pair[0], line, sizeof(line) - 1) > 0)
+		;
+	log_info("back");
+	n = read(pair[0], line, sizeof(line) - 1);
+	assert_true(n > 0);
+	line[n] = '\0';
+	assert_non_null(strstr(line, "info back\n"));
+	assert_non_null(strstr(line, " log lines were lost: nobody read them\n"));
 	(void)close(pair[0]);
 	(void)close(pair[1]);
 }
