@@ -5,6 +5,8 @@
  */
 #include "tunnel.h"
 
+#include <errno.h>
+
 #include "client.h"
 #include "message.h"
 #include "relay.h"
@@ -22,12 +24,23 @@ tunnel_over(struct exchange *x)
 		u->x = NULL;
 		upstream_close(u);
 	}
-	if (c)
-		client_cut(c, false);
+	/* Its unread bytes must not draw a RST that overtakes what it got. */
+	if (c) {
+		c->close = true;
+		client_done(c, true);
+	}
 	request_closed(&x->r);
 }
 
-/* One way. 0: wait; 1: that way has ended and the end is passed on; -1: broken. */
+/* A side that takes no more ends the way there, not the way back: what it said
+ * before may still have to be passed on. */
+static int
+way_blocked(void)
+{
+	return errno == ENOMEM ? -1 : 1;
+}
+
+/* One way. 0: wait; 1: it has ended; -1: broken, as all is. */
 static int
 tunnel_way(struct exchange *x, struct chan *from, struct chan *to,
     struct outbuf *out, uint64_t *count)
@@ -39,7 +52,7 @@ tunnel_way(struct exchange *x, struct chan *from, struct chan *to,
 
 	for (int i = 0; i < TUNNEL_READS_MAX; i++) {
 		if (outbuf_flush(out, to, &moved) < 0)
-			return -1;
+			return way_blocked();
 		if (!outbuf_empty(out))
 			return 0;
 		got = chan_read(from, buf, WORKER_SCRATCH);
@@ -55,7 +68,7 @@ tunnel_way(struct exchange *x, struct chan *from, struct chan *to,
 		request_progress(&x->r);
 		v = (struct iovec){buf, (size_t)got};
 		if (outbuf_send(out, to, &v, 1) < 0)
-			return -1;
+			return way_blocked();
 	}
 	worker_again(x->worker, &x->up->again, upstream_look_again);
 	return 0;

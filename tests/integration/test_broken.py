@@ -10,7 +10,7 @@ import unittest
 
 from harness import Case, eventually, reduced
 from origin import answer, throttled
-from wire import PATIENCE, Wire, noise
+from wire import Cut, PATIENCE, Wire, noise
 
 # Refused as soon as the head is read, and its body is still to come.
 REFUSED_EARLY = (b"POST http://127.0.0.1:1/ HTTP/1.1\r\nHost: 127.0.0.1:1\r\n"
@@ -239,6 +239,30 @@ class Bodies(Case):
         finally:
             truncated.set()
         self.assertEqual(b"", c.rest())
+
+
+class Tunnels(Case):
+    def test_what_a_side_said_before_it_broke_arrives(self):
+        """An answer to an upload that is not read to its end, through a
+        tunnel: the bytes behind it must not cost the client the answer."""
+        def refuse(conn):
+            conn.exactly(1000)
+            conn.send(b"too large")
+        o = self.raw_origin(refuse)
+        d = self.daemon(proxy={"workers": "1"})
+        for _ in range(40):
+            c = self.connect(d)
+            c.ask("CONNECT", o.authority)
+            self.assertEqual(200, c.response("CONNECT").status)
+            try:
+                for _ in range(40):
+                    c.send(b"x" * 50000)
+            except ConnectionError:
+                pass
+            try:
+                self.assertEqual(b"too large", c.rest())
+            except Cut as cut:
+                self.assertEqual(b"too large", cut.got)
 
 
 if __name__ == "__main__":
