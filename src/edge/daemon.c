@@ -27,6 +27,7 @@
 #define FILES_OWN 64       /* descriptors that are not clients', at the least */
 #define BODY_MEMORY_MAX \
 	(256ull << 20) /* bytes of all replay buffers together */
+#define BODY_DISK_MAX (16ull << 30) /* of all their files */
 
 static struct key_cfg
 key_cfg_of(const struct policy *p)
@@ -156,6 +157,7 @@ proc_init(struct proc *p, struct conf *c)
 		log_err("out of memory");
 		return -1;
 	}
+	atomic_store(&p->shared.max_body_disk, BODY_DISK_MAX);
 	p->workers = mem_must_zalloc(sizeof(struct worker) * p->nworkers);
 	return open_access_log(p, c);
 }

@@ -38,8 +38,11 @@ body_free(struct body *b, struct engine *e)
 		    memory_order_relaxed);
 		mem_free(k);
 	}
-	if (b->spill >= 0)
+	if (b->spill >= 0) {
+		atomic_fetch_sub_explicit(&e->shared->body_disk,
+		    b->bytes - b->in_memory, memory_order_relaxed);
 		e->ports->spill_close(e, b->spill);
+	}
 	mem_free(b->trailer);
 	body_init(b);
 }
@@ -112,6 +115,17 @@ append_memory(struct body *b, struct engine *e, uint64_t left, const char *p,
 	return n;
 }
 
+static bool
+body_disk_has(const struct engine_shared *s, size_t n)
+{
+	uint64_t most = atomic_load_explicit(&s->max_body_disk,
+	    memory_order_relaxed);
+	uint64_t used = atomic_load_explicit(&s->body_disk,
+	    memory_order_relaxed);
+
+	return used <= most && n <= most - used;
+}
+
 static size_t
 append_spill(struct body *b, struct engine *e, const struct body_cfg *cfg,
     const char *p, size_t n)
@@ -124,13 +138,15 @@ append_spill(struct body *b, struct engine *e, const struct body_cfg *cfg,
 	}
 	if (n > cfg->spill_bytes - in_file)
 		n = (size_t)(cfg->spill_bytes - in_file);
-	if (b->spill < 0)
+	if (b->spill < 0 && body_disk_has(e->shared, n))
 		b->spill = e->ports->spill_open(e);
-	if (b->spill < 0 ||
+	if (b->spill < 0 || !body_disk_has(e->shared, n) ||
 	    e->ports->spill_write(e, b->spill, p, n, in_file) < 0) {
 		b->once = BODY_SPILL_FAILED;
 		return 0;
 	}
+	atomic_fetch_add_explicit(&e->shared->body_disk, n,
+	    memory_order_relaxed);
 	return n;
 }
 

@@ -19,6 +19,7 @@ engine_shared_init(struct engine_shared *s, unsigned nengines,
 	*s = (struct engine_shared){.nengines = nengines};
 	atomic_init(&s->max_parked, max_parked);
 	atomic_init(&s->max_body_memory, max_body_memory);
+	atomic_init(&s->max_body_disk, UINT64_MAX);
 	return keys_init(&s->keys, hash, nengines);
 }
 

@@ -43,6 +43,9 @@ struct engine_shared {
 	atomic_uint max_parked;
 	atomic_ullong body_memory;     /* bytes held by all replay buffers */
 	atomic_ullong max_body_memory; /* over it bodies go to the file at once */
+	atomic_ullong body_disk;       /* bytes of all their files */
+	atomic_ullong max_body_disk;   /* over it bodies are sent once; at first
+	                                * there is no bound */
 	unsigned nengines;
 };
 

@@ -75,6 +75,7 @@ set_up(void **state)
 	(void)state;
 	shared = (struct engine_shared){.nengines = 1};
 	atomic_init(&shared.max_body_memory, UINT64_MAX);
+	atomic_init(&shared.max_body_disk, UINT64_MAX);
 	engine = (struct engine){.ports = &ports, .shared = &shared};
 	disk_limit = DISK_BYTES;
 	no_file = unreadable = false;
@@ -92,6 +93,7 @@ tear_down(void **state)
 	mem_fail_at(0, false);
 	body_free(&body, &engine);
 	assert_int_equal(atomic_load(&shared.body_memory), 0);
+	assert_int_equal(atomic_load(&shared.body_disk), 0);
 	assert_int_equal(files, 0);
 	return 0;
 }
@@ -240,6 +242,38 @@ body_over_shared_memory_goes_to_disk(void **state)
 }
 
 static void
+body_over_shared_disk_is_sent_once(void **state)
+{
+	struct body_cfg cfg = {100, 1000};
+	struct body other;
+
+	(void)state;
+	body_init(&other);
+	atomic_store(&shared.max_body_disk, 300);
+	assert_int_equal(body_append(&other, &engine, &cfg, bytes, 300), 300);
+	assert_int_equal(body_append(&body, &engine, &cfg, bytes, 200), 200);
+	assert_int_equal(atomic_load(&shared.body_disk), 300);
+	assert_int_equal(body.once, BODY_WHOLE);
+	assert_int_equal(body_append(&body, &engine, &cfg, bytes + 200, 1), 0);
+	assert_int_equal(body.once, BODY_SPILL_FAILED);
+	assert_reads_back(0, 64);
+	body_free(&other, &engine);
+	assert_int_equal(atomic_load(&shared.body_disk), 100);
+}
+
+static void
+body_without_shared_disk_opens_no_file(void **state)
+{
+	struct body_cfg cfg = {100, 1000};
+
+	(void)state;
+	atomic_store(&shared.max_body_disk, 0);
+	assert_int_equal(body_append(&body, &engine, &cfg, bytes, 101), 100);
+	assert_int_equal(body.once, BODY_SPILL_FAILED);
+	assert_int_equal(files, 0);
+}
+
+static void
 body_memory_is_counted_as_it_is_held(void **state)
 {
 	struct body_cfg cfg = {CHUNK, 0};
@@ -330,6 +364,8 @@ main(void)
 	    TEST(body_once_over_its_limit_takes_no_more),
 	    TEST(body_once_spilled_stays_on_disk),
 	    TEST(body_over_shared_memory_goes_to_disk),
+	    TEST(body_over_shared_disk_is_sent_once),
+	    TEST(body_without_shared_disk_opens_no_file),
 	    TEST(body_memory_is_counted_as_it_is_held),
 	    TEST(body_disk_failure_says_so_and_keeps_what_it_had),
 	    TEST(body_without_a_file_is_spill_failed),
