@@ -72,18 +72,28 @@ tcp_socket(const struct sockaddr_storage *ss, socklen_t len, int reuse_port)
  * its clients, without a word: a bind without it must succeed first.
  */
 static int
-tcp_probe(struct sockaddr_storage *ss, socklen_t *len)
+tcp_probe(const struct sockaddr_storage *ss, socklen_t len)
 {
-	int fd = tcp_socket(ss, *len, 0);
+	int fd = tcp_socket(ss, len, 0);
 
 	if (fd < 0)
 		return -1;
-	if (listen(fd, 1) < 0 ||
-	    getsockname(fd, (struct sockaddr *)ss, len) < 0) {
+	if (listen(fd, 1) < 0) {
 		(void)close(fd);
 		return -1;
 	}
 	return close(fd);
+}
+
+/* Port 0: the kernel takes one that is nobody's. Given up between a probe and
+ * the bind that counts, it could become somebody's. */
+static bool
+any_port(const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+	const struct sockaddr_in *in4 = (const void *)ss;
+
+	return (ss->ss_family == AF_INET ? in4->sin_port : in6->sin6_port) == 0;
 }
 
 static int
@@ -93,7 +103,7 @@ open_tcp(struct listen_set *s, size_t i, const struct conf_listen *cl)
 	socklen_t len = cl->addr_len;
 	char text[96];
 
-	if (tcp_probe(&ss, &len) < 0)
+	if (!any_port(&ss) && tcp_probe(&ss, len) < 0)
 		return -1;
 	for (unsigned w = 0; w < s->workers; w++) {
 		int fd = tcp_socket(&ss, len, 1);
@@ -101,7 +111,8 @@ open_tcp(struct listen_set *s, size_t i, const struct conf_listen *cl)
 		if (fd < 0)
 			return -1;
 		s->fds[w * s->n + i] = fd;
-		if (listen(fd, BACKLOG) < 0)
+		if (listen(fd, BACKLOG) < 0 ||
+		    getsockname(fd, (struct sockaddr *)&ss, &len) < 0)
 			return -1;
 	}
 	addr_text((struct sockaddr *)&ss, len, text, sizeof(text));
