@@ -102,27 +102,37 @@ def config(proxy=None, defaults=None, dns=None, services=None):
 
 
 class Log:
-    """Lines of a stream, as they come."""
+    """Lines of a file that a program writes, as they come.
 
-    def __init__(self, stream):
+    A file and not a pipe: a pipe that is full for a moment loses lines of
+    abided, which never waits for who reads its log.
+    """
+
+    def __init__(self, path, proc):
         self.lines = []
-        self.ended = False
+        self.ended = False              # all there will be has been read
         self.changed = threading.Condition()
-        self._thread = threading.Thread(target=self._read, args=(stream,),
-                                        daemon=True)
+        self._thread = threading.Thread(target=self._read, daemon=True,
+                                        args=(path, proc))
         self._thread.start()
 
-    def _read(self, stream):
-        with stream:
-            for line in stream:
-                with self.changed:
-                    self.lines.append(line.rstrip("\n"))
-                    self.changed.notify_all()
-        with self.changed:
-            self.ended = True
-            self.changed.notify_all()
+    def _read(self, path, proc):
+        part = ""
+        with open(path, encoding="utf-8", errors="replace") as f:
+            while not self.ended:
+                last = proc.poll() is not None
+                part += f.read()
+                *whole, part = part.split("\n")
+                if whole or last:
+                    with self.changed:
+                        self.lines += whole
+                        self.ended = last
+                        self.changed.notify_all()
+                else:
+                    time.sleep(0.002)
 
     def join(self):
+        """Until all is read that the program, which has ended, has left."""
         self._thread.join(PATIENCE)
 
     def matching(self, pattern):
@@ -165,14 +175,21 @@ class Daemon:
         self.folder = folder
         self.conf = os.path.join(folder, "abided.conf")
         self.write(text)
-        self.proc = subprocess.Popen(
-            [ABIDED, "-c", self.conf, *args], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            errors="replace", preexec_fn=before,
-            env=clean_env({"TMPDIR": folder, **(env or {})}))
+        # Beside the folder, where spill files are looked for.
+        path = folder + ".log"
+        with open(path, "ab") as f:
+            self.proc = subprocess.Popen(
+                [ABIDED, "-c", self.conf, *args], stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=f, preexec_fn=before,
+                env=clean_env({"TMPDIR": folder, **(env or {})}))
         self.pid = self.proc.pid
-        self.log = Log(self.proc.stderr)
-        self.log.wait(r"\bready: ")
+        self.log = Log(path, self.proc)
+        eventually(lambda: self.log.matching(r"\bready: ")
+                   or not self.alive(), "abided is ready")
+        if not self.alive():
+            self.log.join()
+            raise AssertionError("abided does not start:\n" +
+                                 "\n".join(self.log.lines))
         self.at = []                    # (host, port) or a path, per listener
         for m in self.log.matching(r"listening on (unix:)?([^\s\"]+)"):
             if m.group(1):
@@ -326,11 +343,13 @@ class Case(unittest.TestCase):
 
     def abide_origin(self, *args):
         """A running abide-origin; its URL."""
-        proc = subprocess.Popen(
-            [ABIDE_ORIGIN, "--listen", "127.0.0.1:0", *args], text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env=clean_env())
-        log = Log(proc.stdout)
+        path = os.path.join(self.folder, "origin.log")
+        with open(path, "ab") as f:
+            proc = subprocess.Popen(
+                [ABIDE_ORIGIN, "--listen", "127.0.0.1:0", *args], stdout=f,
+                stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+                env=clean_env())
+        log = Log(path, proc)
         self.procs.append((proc, log))
         return "http://" + log.wait(r"^listening on (\S+)").group(1)
 

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: MIT
 """The process: signals, exit codes, configuration, logs."""
+import fcntl
 import json
 import os
 import re
 import signal
 import socket
+import subprocess
 import threading
 import time
 import unittest
 
-from harness import Case, config, eventually, fields_of, reduced
+from harness import (ABIDED, Case, clean_env, config, eventually, fields_of,
+                     reduced)
 from origin import answer, throttled
 from wire import PATIENCE, Cut
 
 SECRET = "s3cr3t"
+F_SETPIPE_SZ = 1031     # fcntl(2)
 
 
 def refused_once(after="2"):
@@ -148,21 +152,31 @@ class Drain(Case):
 
 
 class Reload(Case):
+    def reload(self, d, text):
+        """New settings, in force: for daemons with one worker."""
+        seen = len(d.log.matching("reloaded"))
+        d.write(text)
+        d.signal(signal.SIGHUP)
+        d.wait_log("reloaded", seen + 1)
+        # The worker looks at its orders once in each turn: after a turn of
+        # ours it has done so.
+        self.assert_status(200, self.get(d, "*", "Host: x",
+                                         method="OPTIONS"))
+
     @reduced
     def test_parked_ones_survive_and_new_settings_apply(self):
         """C47: and the state of a service is kept by name."""
         o = self.serving(refused_once("1"))
         services = {"api": {"hosts": o.authority}}
-        d = self.daemon(services=services)
+        proxy = {"workers": "1"}
+        d = self.daemon(proxy=proxy, services=services)
         clients = [self.connect(d) for _ in range(20)]
         for i, c in enumerate(clients):
             c.ask("GET", o.url("/%d" % i))
         d.wait_parked(20)
         began = time.monotonic()
         services["api"]["retry_on"] = "none"
-        d.write(config(services=services))
-        d.signal(signal.SIGHUP)
-        d.wait_log("reloaded")
+        self.reload(d, config(proxy=proxy, services=services))
         # Shut all the same: it waits, and its own refusal is relayed now.
         r = self.get(d, o.url("/new"))
         self.assert_status(429, r)
@@ -173,7 +187,7 @@ class Reload(Case):
 
     def test_bad_file_changes_nothing_and_says_where(self):
         o = self.origin(throttled(), answer(200))
-        d = self.daemon()
+        d = self.daemon(proxy={"workers": "1"})
         d.write("[proxy]\nlisten = nowhere\n[defaults]\nmax_retries = many\n"
                 "colour = blue\n")
         d.signal(signal.SIGHUP)
@@ -182,9 +196,8 @@ class Reload(Case):
             self.assertTrue(d.log.matching(
                 r"err reload: \S*abided\.conf:%d: " % line), line)
         self.assert_status(200, self.get(d, o.url()))
-        d.write(config(defaults={"retry_on": "none"}))
-        d.signal(signal.SIGHUP)
-        d.wait_log("reloaded")
+        self.reload(d, config(proxy={"workers": "1"},
+                              defaults={"retry_on": "none"}))
         o = self.origin(throttled())
         self.assert_status(429, self.get(d, o.url()))
 
@@ -423,6 +436,30 @@ class Logs(Case):
         d.signal(signal.SIGTERM)
         d.wait_exit()
         self.assertEqual([], d.records() + d.records("park"))
+
+    def test_log_pipe_that_is_full_or_broken_stops_nothing(self):
+        o = self.origin(answer(200))
+        path = os.path.join(self.folder, "s")
+        conf = os.path.join(self.folder, "c")
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write(config(proxy={"listen": "unix:" + path}))
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
+        with subprocess.Popen([ABIDED, "-c", conf], stderr=writer,
+                              stdin=subprocess.DEVNULL,
+                              env=clean_env()) as proc:
+            os.close(writer)
+            self.addCleanup(proc.kill)
+            eventually(lambda: os.path.exists(path), "it listens")
+            c = self.connect(path)
+            for _ in range(100):        # some 20 KiB of lines
+                self.assert_status(200, c.get(o.url()))
+            os.close(reader)
+            for _ in range(10):
+                self.assert_status(200, c.get(o.url()))
+            c.close()
+            proc.terminate()
+            self.assertEqual(0, proc.wait(PATIENCE))
 
 
 if __name__ == "__main__":

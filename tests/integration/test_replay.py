@@ -82,14 +82,14 @@ class Replay(Case):
         c = self.connect(d)
         c.ask("PUT", o.url(), body=body)
         d.wait_parked()
-        spills = [name for name in self.list_fds(d) if d.folder in name]
+        spills = [name for name in self.list_fds(d) if d.folder + "/" in name]
         self.assertEqual(1, len(spills), "the spill file is open")
         self.assertEqual(["abided.conf"], os.listdir(d.folder))
         self.assert_status(200, c.response("PUT"))
         self.assertEqual([digest(body)] * 2,
                          [digest(q.body) for q in o.requests])
         eventually(lambda: not [name for name in self.list_fds(d)
-                                if d.folder in name], "it is closed")
+                                if d.folder + "/" in name], "it is closed")
 
     def test_chunked_over_the_limit_is_never_replayed(self):
         """C57: no truncated replay."""
