@@ -26,7 +26,7 @@
 #define SIGNAL_TWIN_MS 200 /* a tool that signals a process and its group */
 #define FILES_OWN 64       /* descriptors that are not clients', at the least */
 #define BODY_MEMORY_MAX \
-	(256ull << 20) /* bytes of all replay buffers together */
+	(256ull << 20)              /* bytes of all replay buffers together */
 #define BODY_DISK_MAX (16ull << 30) /* of all their files */
 
 static struct key_cfg

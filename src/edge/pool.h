@@ -10,8 +10,9 @@
 #include "base/map.h"
 
 #define POOL_IDLE_MAX 4096 /* per worker; given up when descriptors run short */
-#define POOL_HOST_MAX 1024 /* per worker and host:port: fewer than run at a time
-                            * would be dialled again and again */
+/* Per worker and host:port: fewer than run at a time would be dialled again and
+ * again. */
+#define POOL_HOST_MAX 1024
 
 struct upstream;
 

@@ -118,10 +118,10 @@ append_memory(struct body *b, struct engine *e, uint64_t left, const char *p,
 static bool
 body_disk_has(const struct engine_shared *s, size_t n)
 {
-	uint64_t most = atomic_load_explicit(&s->max_body_disk,
-	    memory_order_relaxed);
-	uint64_t used = atomic_load_explicit(&s->body_disk,
-	    memory_order_relaxed);
+	uint64_t most =
+	    atomic_load_explicit(&s->max_body_disk, memory_order_relaxed);
+	uint64_t used =
+	    atomic_load_explicit(&s->body_disk, memory_order_relaxed);
 
 	return used <= most && n <= most - used;
 }

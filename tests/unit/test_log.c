@@ -337,7 +337,8 @@ log_put_when_pipe_is_full_is_lost_and_goes_on(void **state)
 	assert_true(n > 0);
 	line[n] = '\0';
 	assert_non_null(strstr(line, "info back\n"));
-	assert_non_null(strstr(line, " log lines were lost: nobody read them\n"));
+	assert_non_null(
+	    strstr(line, " log lines were lost: nobody read them\n"));
 	(void)close(pair[0]);
 	(void)close(pair[1]);
 }

@@ -470,7 +470,8 @@ main(void)
 	    cmocka_unit_test(
 		service_slow_start_grows_slowly_past_half_of_what_was_refused),
 	    cmocka_unit_test(service_slow_start_full_waits_for_turn),
-	    cmocka_unit_test(service_slow_start_wide_window_never_lets_the_line_loose),
+	    cmocka_unit_test(
+		service_slow_start_wide_window_never_lets_the_line_loose),
 	    cmocka_unit_test(service_slow_start_unfilled_for_half_open_opens),
 	    cmocka_unit_test(service_slow_start_filled_window_begins_calm_anew),
 	    cmocka_unit_test(
