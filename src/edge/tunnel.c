@@ -53,6 +53,8 @@ tunnel_way(struct exchange *x, struct chan *from, struct chan *to,
 	for (int i = 0; i < TUNNEL_READS_MAX; i++) {
 		if (outbuf_flush(out, to, &moved) < 0)
 			return way_blocked();
+		if (moved)
+			request_progress(&x->r);
 		if (!outbuf_empty(out))
 			return 0;
 		got = chan_read(from, buf, WORKER_SCRATCH);
