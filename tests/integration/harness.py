@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The daemon under test, and what must hold after every test.
 
-A Case starts daemons, origins and clients; its tearDown closes them in order
+A Case starts daemons, origins and clients; at its end it closes them in order
 and then demands of each daemon that it still runs, that its descriptors are
 back to the base line, that SIGTERM ends it with 0, and that its log has no
 report of a sanitizer and no "never" line.
@@ -301,6 +301,7 @@ class Case(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="abided-test-")
         self.daemons, self.origins, self.clients = [], [], []
         self.procs = []
+        self.addCleanup(self.end)       # also where a setUp goes wrong
 
     # --- the cast ---
 
@@ -362,7 +363,7 @@ class Case(unittest.TestCase):
 
     # --- the end ---
 
-    def tearDown(self):
+    def end(self):
         faults = []
         for c in self.clients:
             c.close()

@@ -151,6 +151,10 @@ class Origin:
     def wait_requests(self, n):
         self.wait(lambda: len(self.requests) >= n, "%d requests" % n)
 
+    def gone(self):
+        """Whether the first connection came, and has ended."""
+        return bool(self.conns) and self.conns[0].sock.fileno() < 0
+
     def close(self):
         self._closing = True
         self.over.set()

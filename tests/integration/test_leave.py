@@ -203,8 +203,7 @@ class Leave(Case):
                            "the body comes")
                 self.leave(c, how)
                 self.gone(d)
-                eventually(lambda: o.conns[0].sock.fileno() < 0,
-                           "the origin sees the cut")
+                eventually(o.gone, "the origin sees the cut")
                 self.assertEqual([], o.requests)
 
     def test_with_requests_pipelined_behind(self):

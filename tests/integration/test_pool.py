@@ -70,14 +70,14 @@ class Reuse(Case):
         o = self.origin(answer(200, "x"))
         d = self.one_worker(defaults={"idle_timeout": "300ms"})
         self.assert_status(200, self.get(d, o.url()))
-        eventually(lambda: o.conns[0].sock.fileno() < 0, "it is closed")
+        eventually(o.gone, "it is closed")
 
     def test_keep_alive_timeout_is_honoured(self):
         o = self.origin(answer(200, "x", "Keep-Alive: timeout=1"))
         d = self.one_worker()
         began = time.monotonic()
         self.assert_status(200, self.get(d, o.url()))
-        eventually(lambda: o.conns[0].sock.fileno() < 0, "it is closed")
+        eventually(o.gone, "it is closed")
         self.assertLess(time.monotonic() - began, 10)
 
     def test_keep_alive_timeout_zero_is_not_pooled(self):

@@ -315,7 +315,7 @@ class Incomplete(Case):
             self.assertIn(r.status, (408, 502, 504))
         except Cut:
             pass
-        eventually(lambda: o.conns[0].sock.fileno() < 0, "upstream ends")
+        eventually(o.gone, "upstream ends")
 
     def test_slow_head_is_408(self):
         d = self.daemon(defaults={"head_timeout": "300ms"})

@@ -422,7 +422,7 @@ class Discarded(Case):
         o = self.origin(refuse, answer(200, "x"))
         d = self.daemon()
         self.assert_status(200, self.get(d, o.url()))
-        eventually(lambda: o.conns[0].sock.fileno() < 0, "it is closed")
+        eventually(o.gone, "it is closed")
         # What the kernel holds between the two is more than what is read.
         self.assertLess(sum(sent), 16 << 20)
 

@@ -82,7 +82,7 @@ class Connect(Case):
         c.send(b"x")
         c.reset()
         d.wait_records(1)
-        eventually(lambda: o.conns[0].sock.fileno() < 0, "upstream ends")
+        eventually(o.gone, "upstream ends")
 
     def test_upstream_end_ends_it(self):
         c, _, _ = self.tunnel(lambda conn: conn.exactly(1))
