@@ -23,6 +23,7 @@
 #include "listen.h"
 #include "worker.h"
 
+#define RELOAD_WAIT_MS 1000
 #define SIGNAL_TWIN_MS 200 /* a tool that signals a process and its group */
 #define FILES_OWN 64       /* descriptors that are not clients', at the least */
 #define BODY_MEMORY_MAX \
@@ -192,6 +193,20 @@ order_stop(struct worker *w, int64_t arg)
 	atomic_store(&w->want_stop, true);
 }
 
+/* Until every worker goes by the new rules: what is logged is then true. One
+ * that is in a long turn is not waited for for ever. */
+static void
+await_conf(struct proc *p, uint64_t generation)
+{
+	struct timespec pause = {.tv_nsec = 1000000};
+	int64_t end_ms = clock_mono_ms() + RELOAD_WAIT_MS;
+
+	for (unsigned i = 0; i < p->nworkers; i++)
+		while (atomic_load(&p->workers[i].conf_taken) < generation &&
+		    clock_mono_ms() < end_ms)
+			(void)nanosleep(&pause, NULL);
+}
+
 static void
 proc_publish(struct proc *p, struct conf *now, int verbose)
 {
@@ -212,6 +227,7 @@ proc_publish(struct proc *p, struct conf *now, int verbose)
 	pthread_mutex_unlock(&p->conf_lock);
 	conf_unref(old);
 	proc_tell(p, order_conf, 0);
+	await_conf(p, now->generation);
 	log_info("reloaded: %zu services", now->nservices);
 }
 

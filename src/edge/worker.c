@@ -229,6 +229,7 @@ worker_take_conf(struct worker *w)
 	dns = worker_dns(w->conf);
 	resolver_reconfigure(w->resolver, &dns);
 	engine_recheck(&w->engine);
+	atomic_store(&w->conf_taken, w->conf->generation);
 }
 
 static void
@@ -314,7 +315,8 @@ worker_turn(struct worker *w)
 	worker_end_dead(w);
 	/* It goes on until all are done: those who wait elsewhere may be woken
 	 * by a tick of this engine. */
-	if (w->draining && list_empty(&w->clients))
+	if (w->draining && list_empty(&w->clients) &&
+	    engine_may_stop(&w->engine))
 		atomic_store(&w->done, true);
 	worker_arm_tick(w);
 	w->fresh = false;

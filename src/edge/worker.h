@@ -70,6 +70,7 @@ struct worker {
 	bool busy;                   /* more to do at once: no sleep */
 	bool fresh;                  /* engine.now_ms is this turn's */
 	bool draining, stop;
+	atomic_ullong conf_taken;    /* generation of `conf`, for the main thread */
 	/* Orders from the main thread, taken when woken. */
 	atomic_bool want_conf, want_stop;
 	atomic_bool done;            /* drained: its last client has left */
