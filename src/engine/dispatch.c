@@ -11,8 +11,14 @@
  *   confirm (by the engine that starts it): a hold that began between the grant
  *       and the first byte sends it back to its place
  *   outcome -> the key learns; a longer hold refuses those who can't wait it out
+ *
+ * An attempt whose body still comes from its client may take hours to tell
+ * anything. So it is the probe only where nobody else would be one, and makes
+ * way for the first who would; nor does slow start wait for it.
  */
 #include "dispatch.h"
+
+#define PROBES_LOOKED_AT 256 /* in line, for one that does not stream */
 
 static int64_t
 key_now(const struct engine *e)
@@ -58,6 +64,10 @@ static void
 key_admit(struct key *k, struct request *r, int64_t now_ms)
 {
 	service_begin(&k->service, &k->cfg.service, now_ms, &r->ticket);
+	if (k->service.state == SERVICE_PROBE)
+		k->probe_streams = request_streams(r);
+	else if (request_streams(r))
+		service_let_go(&k->service, &r->ticket);
 	bucket_take(&k->bucket, &k->cfg.bucket, now_ms);
 	k->in_use++;
 	r->learned = false;
@@ -119,6 +129,34 @@ key_arm(struct key *k, struct engine *e, int64_t at_ms)
 	}
 }
 
+static bool
+entry_probes_well(const struct line_entry *e)
+{
+	return !request_streams(AB_CONTAINER(e, struct request, entry));
+}
+
+/* Who goes next: the head, but rather another one where a probe is due. */
+static struct line_entry *
+key_next(const struct key *k)
+{
+	struct line_entry *head = line_head(&k->line), *other;
+
+	if (!head || entry_probes_well(head) ||
+	    (k->service.state != SERVICE_SHUT &&
+		k->service.state != SERVICE_PROBE))
+		return head;
+	other = line_find(&k->line, PROBES_LOOKED_AT, entry_probes_well);
+	return other ? other : head;
+}
+
+/* A probe that streams makes way for r, if r would be a better one. */
+static void
+key_relieve_probe(struct key *k, const struct request *r, int64_t now_ms)
+{
+	if (k->probe_streams && !request_streams(r))
+		service_let_probe_go(&k->service, now_ms);
+}
+
 static void
 key_pump(struct key *k, struct engine *e)
 {
@@ -126,10 +164,11 @@ key_pump(struct key *k, struct engine *e)
 	struct line_entry *head;
 	struct request *r;
 
-	while ((head = line_head(&k->line))) {
+	while ((head = key_next(k))) {
+		r = AB_CONTAINER(head, struct request, entry);
+		key_relieve_probe(k, r, now_ms);
 		if (!key_ready(k, now_ms, &k->held_by, &at_ms))
 			break;
-		r = AB_CONTAINER(head, struct request, entry);
 		line_pop(&k->line, head);
 		request_charge(r, k);
 		key_admit(k, r, now_ms);
@@ -206,6 +245,7 @@ dispatch_ask(struct request *r)
 		return DISPATCH_NO_MEMORY;
 	pthread_mutex_lock(&k->lock);
 	key_clock(k, now_ms);
+	key_relieve_probe(k, r, now_ms);
 	if (key_shut_for(k, r, now_ms)) {
 		res = DISPATCH_SHUT;
 	} else if (line_length(&k->line) == 0 &&

@@ -52,6 +52,7 @@ struct key {
 	struct service service;
 	struct bucket bucket;
 	uint32_t in_use;          /* slots taken */
+	bool probe_streams;       /* PROBE: its body still comes from its client */
 	struct line line;
 	struct key_cfg cfg;
 	int64_t wake_ms;

@@ -122,6 +122,12 @@ request_drains(const struct request *r)
 {
 	return request_limit_ms(r) < r->deadline_ms;
 }
+/* Its attempt takes as long as its client's uplink. */
+static inline bool
+request_streams(const struct request *r)
+{
+	return r->has_body && r->body.once != BODY_WHOLE && !r->body.complete;
+}
 /* ms waited in all, parked time included. */
 int64_t request_waited_ms(const struct request *r);
 

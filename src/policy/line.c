@@ -200,6 +200,24 @@ line_head(const struct line *l)
 	return node ? entry_of(node) : NULL;
 }
 
+struct line_entry *
+line_find(const struct line *l, uint32_t most,
+    bool (*fits)(const struct line_entry *e))
+{
+	struct heap_node *first = NULL;
+
+	/* A heap has its smallest ones in front, if in no strict order. */
+	for (uint32_t i = 0; i < l->heap.n && i < most; i++) {
+		struct heap_node *n = l->heap.v[i];
+
+		if (fits(entry_of(n)) &&
+		    (!first || n->key < first->key ||
+			(n->key == first->key && n->tie < first->tie)))
+			first = n;
+	}
+	return first ? entry_of(first) : NULL;
+}
+
 uint32_t
 line_client_count(const struct line *l, uint64_t client)
 {

@@ -64,6 +64,9 @@ void line_pop(struct line *l, struct line_entry *e);
 void line_pass(struct line *l, struct line_entry *e);
 /* Who is next, or NULL; stays in the line. */
 struct line_entry *line_head(const struct line *l);
+/* The first that fits of the `most` that stand in front, roughly; or NULL. */
+struct line_entry *line_find(const struct line *l, uint32_t most,
+    bool (*fits)(const struct line_entry *e));
 static inline uint32_t
 line_length(const struct line *l)
 {

@@ -365,6 +365,26 @@ service_neutral(struct service *s, const struct ticket *t, int64_t now_ms)
 	s->until_ms = now_ms;
 }
 
+void
+service_let_go(struct service *s, struct ticket *t)
+{
+	if (!t->slow || t->round != s->round || s->state == SERVICE_PROBE)
+		return;
+	t->slow = false;
+	assert(s->flying > 0);
+	s->flying--;
+}
+
+void
+service_let_probe_go(struct service *s, int64_t now_ms)
+{
+	if (s->state != SERVICE_PROBE)
+		return;
+	/* Its ticket stays of this round, which the next probe ends. */
+	service_move(s, SERVICE_SHUT);
+	s->until_ms = now_ms;
+}
+
 bool
 service_cut_off(const struct service *s, const struct service_cfg *cfg,
     const struct ticket *t)

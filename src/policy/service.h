@@ -159,6 +159,14 @@ void service_ok(struct service *s, const struct service_cfg *cfg,
 void service_neutral(struct service *s, const struct ticket *t, int64_t now_ms);
 
 /*
+ * Its outcome may be a long time coming, for the client takes its time: nobody
+ * waits for it any more. Of slow start: the place of this ticket is given back,
+ * which otherwise is still out. A probe: the next may be one, at once.
+ */
+void service_let_go(struct service *s, struct ticket *t);
+void service_let_probe_go(struct service *s, int64_t now_ms);
+
+/*
  * At or over the cut-off: this attempt's refusal is to be relayed. Asked after
  * the refusal was learned, so that the one that reaches the cut-off is cut off.
  */

@@ -514,12 +514,40 @@ line_crowd_that_passed_shuts_nobody_out(void **state)
 	line_free(&l);
 }
 
+static bool
+is_bobs(const struct line_entry *e)
+{
+	return e->client == BOB;
+}
+
+static void
+line_find_gives_the_first_that_fits(void **state)
+{
+	struct line l;
+	struct line_entry alice[5], bob[3], late = entry(BOB, 3);
+
+	(void)state;
+	assert_int_equal(line_init(&l, 20), 0);
+	assert_null(line_find(&l, 100, is_bobs));
+	crowd(&l, alice, 5, ALICE, 2);
+	assert_null(line_find(&l, 100, is_bobs));
+	crowd(&l, bob, 3, BOB, 3);
+	assert_int_equal(line_enter(&l, &late), LINE_OK);
+	assert_ptr_equal(line_find(&l, 100, is_bobs), &bob[0]);
+	assert_null(line_find(&l, 5, is_bobs));
+	line_pop(&l, &bob[0]);
+	assert_ptr_equal(line_find(&l, 100, is_bobs), &bob[1]);
+	assert_ptr_equal(line_head(&l), &alice[0]);
+	line_free(&l);
+}
+
 int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(line_empty_has_no_head),
 	    cmocka_unit_test(line_one_client_sees_fifo),
+	    cmocka_unit_test(line_find_gives_the_first_that_fits),
 	    cmocka_unit_test(line_who_passed_comes_back_before_newcomers),
 	    cmocka_unit_test(line_who_passed_finds_a_place_where_it_is_full),
 	    cmocka_unit_test(line_crowd_that_passed_shuts_nobody_out),

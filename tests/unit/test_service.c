@@ -351,6 +351,72 @@ service_admission_stands_until_a_hold_begins(void **state)
 }
 
 static void
+service_probe_let_go_makes_way_and_still_tells(void **state)
+{
+	struct service s;
+	int64_t now_ms = shut(&s, 1000);
+	struct ticket slow, probe;
+
+	(void)state;
+	service_let_probe_go(&s, 0);
+	assert_int_equal(s.until_ms, now_ms); /* no probe: nothing happens */
+	slow = begin(&s, now_ms);
+	service_let_go(&s, &slow);
+	assert_true(slow.slow); /* the probe's place is not given back */
+	assert_waits(&s, now_ms, WAIT_PROBE, SERVICE_NEVER);
+	service_let_probe_go(&s, now_ms + 10);
+	assert_int_equal(s.state, SERVICE_SHUT);
+	probe = begin(&s, now_ms + 10);
+	assert_int_equal(s.state, SERVICE_PROBE);
+	assert_int_equal(s.flying, 1);
+	/* What it learns too late opens nothing, but a refusal counts. */
+	ok(&s, &slow, now_ms + 20);
+	assert_int_equal(s.state, SERVICE_PROBE);
+	assert_int_equal(s.flying, 1);
+	ok(&s, &probe, now_ms + 30);
+	assert_int_equal(s.state, SERVICE_PACED);
+}
+
+static void
+service_probe_let_go_may_end_before_the_next(void **state)
+{
+	struct service s;
+	int64_t now_ms = shut(&s, 1000);
+	struct ticket slow = begin(&s, now_ms), probe;
+
+	(void)state;
+	service_let_probe_go(&s, now_ms);
+	assert_true(told(&s, &slow, now_ms, 500));
+	assert_int_equal(s.flying, 0);
+	assert_waits(&s, now_ms, WAIT_TOLD, now_ms + 500 + JITTER);
+	probe = begin(&s, now_ms + 500 + JITTER);
+	ok(&s, &probe, now_ms + 500 + JITTER);
+	assert_int_equal(s.state, SERVICE_PACED);
+}
+
+static void
+service_slow_start_does_not_wait_for_who_was_let_go(void **state)
+{
+	struct service s;
+	int64_t now_ms = paced(&s);
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		struct ticket t = begin_soon(&s, &now_ms);
+
+		service_let_go(&s, &t);
+		assert_int_equal(s.flying, 0);
+		service_let_go(&s, &t); /* once is enough */
+		if (i % 2)
+			ok(&s, &t, now_ms);
+		else
+			service_neutral(&s, &t, now_ms);
+		assert_int_equal(s.flying, 0);
+	}
+	assert_int_equal(s.window, 2);
+}
+
+static void
 service_release_during_probe_keeps_count_exact(void **state)
 {
 	struct service s;
@@ -400,6 +466,10 @@ main(void)
 	    cmocka_unit_test(service_hold_lengthens_never_shortens),
 	    cmocka_unit_test(service_refusal_during_hold_counts_and_keeps_it),
 	    cmocka_unit_test(service_admission_stands_until_a_hold_begins),
+	    cmocka_unit_test(service_probe_let_go_makes_way_and_still_tells),
+	    cmocka_unit_test(service_probe_let_go_may_end_before_the_next),
+	    cmocka_unit_test(
+		service_slow_start_does_not_wait_for_who_was_let_go),
 	    cmocka_unit_test(service_release_during_probe_keeps_count_exact),
 	    cmocka_unit_test(service_names_are_those_of_the_lists),
 	};
