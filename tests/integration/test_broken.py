@@ -110,11 +110,14 @@ class Origins(Case):
     @reduced
     def test_post_on_a_connection_that_was_reset_meanwhile(self):
         """Rule 14: nothing of it was sent, so it may go on a fresh one."""
+        gone = threading.Event()
+
         def rude(conn):
             conn.request()
             conn.send(answer(200, b"kept alive"))
             if conn.ordinal == 1:
                 conn.reset()
+                gone.set()
             else:
                 conn.request()
         o = self.raw_origin(rude)
@@ -122,6 +125,8 @@ class Origins(Case):
         for _ in range(2):
             r = self.get(d, o.url(), method="POST", body=b"once")
             self.assert_status(200, r)
+            # Sent into a connection that stands still it could not be.
+            self.assertTrue(gone.wait(PATIENCE))
         self.assertEqual([b"once"] * 2, [q.body for q in o.requests])
 
     @reduced
