@@ -19,11 +19,23 @@
 #include "policy/policy.h"
 #include "policy/rules.h"
 
+struct auth;
+struct tls_set;
+struct tls_upstream;
+
 /* No socket path can be longer: sun_path with its NUL. */
 #define CONF_UNIX_PATH_MAX 107
 
+enum conf_listen_kind {
+	CONF_LISTEN_PLAIN,
+	CONF_LISTEN_TLS,         /* "tls:HOST:PORT": the proxy over HTTPS */
+	CONF_LISTEN_TRANSPARENT, /* "transparent:HOST:PORT": redirected by
+	                          * netfilter, meant for somebody else */
+};
+
 struct conf_listen {
 	const char *text;      /* as written, for messages */
+	enum conf_listen_kind kind;
 	const char *unix_path; /* NULL: TCP */
 	struct sockaddr_storage addr; /* of the socket, also where it is unix */
 	socklen_t addr_len;
@@ -48,6 +60,24 @@ struct conf_places {
 	struct rules hosts; /* host patterns; owns its maps */
 };
 
+/* A file that a start needs. */
+struct conf_file {
+	const char *path;      /* NULL: not set */
+	const char *where;     /* "FILE:LINE", for messages; NULL: not set */
+};
+
+/* tls = ...: what is done with TLS of a client, or for it. */
+enum conf_tls { CONF_TLS_TUNNEL, CONF_TLS_INTERCEPT, CONF_TLS_ORIGINATE };
+
+enum conf_tls_version { CONF_TLS_1_2, CONF_TLS_1_3 };
+
+struct conf_parent { /* a proxy on the way upstream */
+	const char *host;      /* without brackets; NULL: none */
+	uint16_t port;
+	const char *auth;      /* value of Proxy-Authorization, or NULL */
+	const char *text;      /* "host:port", for messages: no secrets */
+};
+
 struct conf_service {
 	const char *name;      /* "" for [defaults] */
 	struct policy policy;  /* its spans point into the pool */
@@ -58,7 +88,16 @@ struct conf_service {
 	const char *route_host; /* where a routed request goes: the first of
 	                         * `hosts` that is no wildcard, without brackets
 	                         * and port; NULL without a route */
-	uint16_t route_port;   /* 80 unless that host names one */
+	uint16_t route_port;   /* that host's, else 80, or 443 with originate */
+	enum conf_tls tls;
+	struct conf_file upstream_ca, upstream_cert, upstream_key; /* [tls]'s
+	                        * own where this service has none; path NULL:
+	                        * the system's store, no certificate */
+	struct conf_parent parent;
+	const struct conf_places *no_proxy; /* reached without the parent; NULL:
+	                        * nothing is */
+	struct tls_upstream *tls_upstream; /* in conf.tls: how TLS is spoken to
+	                        * its servers */
 	void *state;           /* opaque here: set by who publishes the conf, to
 	                        * what lives on from one conf to the next */
 };
@@ -86,6 +125,16 @@ struct conf {
 	enum log_level log_level;
 	enum log_format log_format;
 	const char *spill_dir;        /* where unlinked spill files are made */
+
+	struct conf_file auth;        /* htpasswd */
+
+	/* [tls] */
+	struct conf_file ca_cert, ca_key; /* of intercepted hosts; both or none */
+	struct conf_file listen_cert, listen_key; /* of tls: listeners */
+	enum conf_tls_version min_version;
+	struct tls_set *tls;          /* owns: what these files hold, ready for
+	                               * use; NULL: not loaded, see tls_set.h */
+	struct auth *auth_users;      /* a reference; NULL: nobody is asked */
 
 	/* [dns] */
 	const char *dns_servers;      /* "": the system's; else a comma list of

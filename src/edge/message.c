@@ -54,6 +54,18 @@ static const struct words words_of[GIVE_UP_COUNT] = {
 	"`allow_destinations`."},
     [GIVE_UP_CLIENT_TIMEOUT] = {NULL,
 	"The request body did not arrive in time."},
+    [GIVE_UP_TLS_CERTIFICATE] = {"tls_certificate_error",
+	"The server's certificate can't be trusted, so nothing was sent. Check "
+	"the host name, or name the server's CA in `upstream_ca`."},
+    [GIVE_UP_TLS] = {"tls_protocol_error",
+	"No TLS connection to the server could be agreed on. Check that it "
+	"speaks TLS on this port, in a version that [tls] min_version allows."},
+    [GIVE_UP_PARENT] = {"http_response_status",
+	"The parent proxy refused to connect to this host: see `parent_proxy`."},
+    [GIVE_UP_PROXY_AUTH] = {NULL,
+	"This proxy asks for a user name and a password."},
+    [GIVE_UP_MISDIRECTED] = {"http_request_error",
+	"The request names another host than the tunnel that it came through."},
     [GIVE_UP_BAD_REQUEST] = {"http_request_error",
 	"The request body is not valid."},
 };

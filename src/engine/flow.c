@@ -380,17 +380,28 @@ request_got_head(struct request *r, const struct head *h, bool reused)
 }
 
 static int
-failure_status(enum attempt_end end)
+failure_status(const struct attempt *a)
 {
-	switch (end) {
+	switch (a->end) {
 	case ATTEMPT_CONNECT_TIMEOUT:
 	case ATTEMPT_RESPONSE_TIMEOUT:
 		return 504;
 	case ATTEMPT_NO_MEMORY:
 		return 503;
+	case ATTEMPT_PARENT:
+		return a->status;
 	default:
 		return 502;
 	}
+}
+
+/* When to come back, as far as the failure tells; -1: it does not. */
+static int64_t
+failure_retry_after_ms(const struct attempt *a)
+{
+	if (a->end == ATTEMPT_NO_MEMORY)
+		return 1000;
+	return a->end == ATTEMPT_PARENT && a->hint.valid ? a->hint.wait_ms : -1;
 }
 
 void
@@ -413,6 +424,5 @@ request_failed(struct request *r, const struct attempt *a)
 	case VERDICT_GIVE_UP:
 		break;
 	}
-	flow_answer(r, failure_status(a->end), v.why,
-	    a->end == ATTEMPT_NO_MEMORY ? 1000 : -1);
+	flow_answer(r, failure_status(a), v.why, failure_retry_after_ms(a));
 }

@@ -210,6 +210,9 @@ failure_repeatable(const struct scene *c)
 	case ATTEMPT_RESPONSE_TIMEOUT:
 	case ATTEMPT_BAD_RESPONSE:
 	case ATTEMPT_NO_MEMORY:
+	case ATTEMPT_TLS_CERTIFICATE:
+	case ATTEMPT_TLS:
+	case ATTEMPT_PARENT:
 		return false;
 	}
 	return false;
@@ -234,6 +237,12 @@ failure_name(enum attempt_end end)
 		return GIVE_UP_PROTOCOL;
 	case ATTEMPT_NO_MEMORY:
 		return GIVE_UP_MEMORY;
+	case ATTEMPT_TLS_CERTIFICATE:
+		return GIVE_UP_TLS_CERTIFICATE;
+	case ATTEMPT_TLS:
+		return GIVE_UP_TLS;
+	case ATTEMPT_PARENT:
+		return GIVE_UP_PARENT;
 	case ATTEMPT_ANSWER:
 		break;
 	}

@@ -40,7 +40,13 @@
 	X(BAD_REQUEST, "bad-request")                  \
 	X(DENIED, "denied")                            \
 	X(LOOP, "loop")                                \
-	X(CLIENT_TIMEOUT, "client-timeout")
+	X(CLIENT_TIMEOUT, "client-timeout")            \
+	X(TLS_CERTIFICATE, "tls-certificate")          \
+	X(TLS, "tls-handshake")                        \
+	X(PARENT, "parent-proxy")                      \
+	X(PROXY_AUTH, "proxy-auth")                    \
+	X(MISDIRECTED, "misdirected")                  \
+	X(CLIENT_TLS, "client-tls")
 enum give_up {
 #define X(id, text) GIVE_UP_##id,
 	GIVE_UP_LIST(X)
@@ -92,12 +98,15 @@ enum attempt_end {
 	ATTEMPT_RESPONSE_TIMEOUT,
 	ATTEMPT_BAD_RESPONSE,     /* what came is no HTTP */
 	ATTEMPT_NO_MEMORY,
+	ATTEMPT_TLS_CERTIFICATE,  /* the server is not who it should be: final */
+	ATTEMPT_TLS,              /* no TLS with it: final */
+	ATTEMPT_PARENT,           /* the parent proxy refused the way: final */
 };
 
 struct attempt {
 	enum attempt_end end;
-	int status;       /* ATTEMPT_ANSWER */
-	struct hint hint; /* ATTEMPT_ANSWER */
+	int status;       /* ATTEMPT_ANSWER; ATTEMPT_PARENT: to answer with */
+	struct hint hint; /* ATTEMPT_ANSWER; ATTEMPT_PARENT: its Retry-After */
 	bool reused;      /* the connection had served before */
 	bool sent;        /* any byte of the request was written */
 };
@@ -144,8 +153,9 @@ bool verdict_throttled(const struct verdict_cfg *cfg, const struct attempt *a);
  * sent. Connection failures: retry_connect, any method. Both wait the own
  * back-off of the n-th retry, n = retries made + 1, + jitter, if max_retries,
  * max_wait and the deadline leave room; else the failure itself is the reason.
- * Names that do not exist and timeouts while a response was awaited are final
- * (the server may be at work).
+ * Names that do not exist, timeouts while a response was awaited (the server
+ * may be at work), a server that TLS does not vouch for and what a parent proxy
+ * says to our CONNECT are final.
  */
 struct verdict verdict_of(const struct verdict_cfg *cfg,
     const struct backoff_cfg *backoff, const struct service_cfg *service_cfg,

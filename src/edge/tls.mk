@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+TLS_FILES = \
+	src/edge/tls.h
