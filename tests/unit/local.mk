@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	tests/unit/test_log \
 	tests/unit/test_map \
 	tests/unit/test_mem \
+	tests/unit/test_mint \
 	tests/unit/test_operations_doc \
 	tests/unit/test_origin_judge \
 	tests/unit/test_origin_limit \
