@@ -25,6 +25,7 @@ import time
 import unittest
 
 from origin import Origin
+from tls import secure
 from wire import PATIENCE, Wire
 
 BUILDDIR = os.environ.get("ABIDED_BUILDDIR", ".")
@@ -81,7 +82,7 @@ def clean_env(extra=None):
     return env
 
 
-def config(proxy=None, defaults=None, dns=None, services=None):
+def config(proxy=None, defaults=None, dns=None, services=None, tls=None):
     """The text of a configuration. A list value becomes repeated keys."""
     text = []
     own = {"listen": "127.0.0.1:0", "workers": "2",
@@ -89,8 +90,9 @@ def config(proxy=None, defaults=None, dns=None, services=None):
            "connect_ports": "*", "drain_timeout": "10s"}
     own.update(proxy or {})
     sections = [("proxy", own), ("defaults", {**QUICK, **(defaults or {})})]
-    if dns:
-        sections.append(("dns", dns))
+    for name, keys in (("dns", dns), ("tls", tls)):
+        if keys:
+            sections.append((name, keys))
     for name, keys in (services or {}).items():
         sections.append(("service " + name, keys))
     for name, keys in sections:
@@ -291,6 +293,14 @@ class Client(Wire):
         self.ask(method, url, *fields, **kw)
         return self.response(method)
 
+    def open_tunnel(self, authority):
+        """CONNECT; the answer, whatever it is."""
+        return self.get(authority, method="CONNECT")
+
+    def secure(self, context, name=None, **kw):
+        """Speaks TLS from here on."""
+        return secure(self, context, name=name, **kw)
+
 
 class Case(unittest.TestCase):
     """A test with daemons, origins and clients that end with it."""
@@ -306,10 +316,10 @@ class Case(unittest.TestCase):
     # --- the cast ---
 
     def daemon(self, proxy=None, defaults=None, dns=None, services=None,
-               text=None, **kw):
+               tls=None, text=None, **kw):
         folder = tempfile.mkdtemp(dir=self.folder)
         if text is None:
-            text = config(proxy, defaults, dns, services)
+            text = config(proxy, defaults, dns, services, tls)
         d = Daemon(folder, text, **kw)
         self.daemons.append(d)
         return d

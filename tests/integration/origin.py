@@ -9,11 +9,16 @@
 
 A script that raises anything but a broken connection is a failure of the test
 that made the origin: Origin.faults lists them.
+
+With tls=CONTEXT it speaks TLS (tls.server_context makes such a context), and
+is called NAME in URLs. A handshake that fails is no fault: Origin.refused
+lists why. What was agreed on is in conn.sock: sni, alpn, version, reused.
 """
 import socket
 import threading
 import time
 
+from tls import secure
 from wire import Cut, PATIENCE, Wire
 
 
@@ -59,13 +64,14 @@ class Conn(Wire):
 
 
 class Origin:
-    def __init__(self, fn, host="127.0.0.1", port=0):
+    def __init__(self, fn, host="127.0.0.1", port=0, tls=None, name=None):
         self.fn = fn
-        self.host = host
+        self.host, self.name, self.tls = host, name or host, tls
         self.changed = threading.Condition()
         self.requests = []
         self.conns = []
         self.faults = []
+        self.refused = []               # why a handshake has failed
         self._threads = []
         self.over = threading.Event()   # set when the test ends
         self._closing = False
@@ -104,11 +110,12 @@ class Origin:
 
     @property
     def authority(self):
-        host = "[%s]" % self.host if ":" in self.host else self.host
+        host = "[%s]" % self.name if ":" in self.name else self.name
         return "%s:%d" % (host, self.port)
 
-    def url(self, path="/"):
-        return "http://%s%s" % (self.authority, path)
+    def url(self, path="/", scheme=None):
+        return "%s://%s%s" % (scheme or ("https" if self.tls else "http"),
+                              self.authority, path)
 
     def _spawn(self, fn, *args):
         t = threading.Thread(target=fn, args=args, daemon=True)
@@ -128,9 +135,21 @@ class Origin:
                 self.changed.notify_all()
             self._spawn(self._serve, conn)
 
+    def _secured(self, conn):
+        """False: no TLS could be agreed on."""
+        try:
+            secure(conn, self.tls, server=True)
+            return True
+        except (Cut, OSError) as e:     # ssl.SSLError is an OSError
+            with self.changed:
+                self.refused.append(e)
+                self.changed.notify_all()
+            return False
+
     def _serve(self, conn):
         try:
-            self.fn(conn)
+            if not self.tls or self._secured(conn):
+                self.fn(conn)
         except (Cut, ConnectionError):
             pass                        # the proxy may leave at any time
         except OSError as e:

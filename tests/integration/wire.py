@@ -26,6 +26,10 @@ class Reset(Cut):
     """The same, by RST."""
 
 
+class Ragged(Cut):
+    """The same, by FIN where TLS had a close_notify to send first."""
+
+
 class Malformed(Exception):
     """These bytes are no HTTP message."""
 
@@ -117,6 +121,8 @@ class Wire:
             got = self.sock.recv(262144)
         except ConnectionResetError as e:
             raise Reset("reset", self.buf) from e
+        except Ragged as e:
+            raise Ragged(str(e), self.buf) from e
         self.buf += got
         self.total += len(got)
         return bool(got)
@@ -164,8 +170,8 @@ class Wire:
             try:
                 if not self.more():
                     return bytes(out)
-            except Reset as e:
-                raise Reset("reset", out) from e
+            except Cut as e:
+                raise type(e)(str(e), out) from e
 
     def at_end(self):
         """True where the stream ends cleanly here and now."""
@@ -183,11 +189,15 @@ class Wire:
     def close(self):
         self.sock.close()
 
+    def cut(self):
+        """Closes by FIN; over TLS too, where a close_notify is missing."""
+        getattr(self.sock, "cut", self.sock.close)()
+
     def reset(self):
         """Closes by RST."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                              struct.pack("ii", 1, 0))
-        self.sock.close()
+        self.cut()
 
     # --- messages ---
 
