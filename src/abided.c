@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "edge/daemon.h"
+#include "edge/tls_set.h"
 
 #define ABIDED_CONF AB_SYSCONFDIR "/abided/abided.conf"
 
@@ -116,6 +117,11 @@ run(struct options *o, struct conf_problems *problems)
 	if (!conf || o->bad) {
 		conf_unref(conf);
 		return 1;
+	}
+	/* A file that is missing is no fault of the configuration's. */
+	if (tls_set_load(conf, problems) < 0) {
+		conf_unref(conf);
+		return o->check ? 1 : 2;
 	}
 	if (!o->check)
 		return daemon_run(conf, &args);

@@ -121,7 +121,10 @@ line_request(struct line_text *l, const struct exchange *x)
 	line_id(l, x->r.id);
 	line_text(l, "client", span_of(x->client_text));
 	line_text(l, "method", x->method);
-	line_text(l, "scheme", x->r.connect ? SPAN("tunnel") : SPAN("http"));
+	line_text(l, "scheme",
+	    x->r.connect ? SPAN("tunnel")
+		: x->tls ? SPAN("https")
+			 : SPAN("http"));
 	line_host(l, x->host, x->port);
 	line_text(l, "path", cut_path(x->path));
 	line_text(l, "service", span_of(x->service->name));
@@ -188,6 +191,8 @@ access_finished(const struct exchange *x)
 	if (r->dry_waited)
 		line_text(&l, "dry_run", SPAN("would-wait"));
 	line_reason(&l, r->gave_up);
+	if (x->trouble)
+		line_text(&l, "error", span_of(x->trouble));
 	line_end(&l, p);
 }
 
@@ -231,5 +236,48 @@ access_refused(const struct client *c, const struct head *h,
 	line_number(&l, "status", why->status);
 	line_number(&l, "attempts", 0);
 	line_reason(&l, why->why);
+	line_end(&l, p);
+}
+
+/* What there is to say before a request: who, and whom it meant to reach. */
+static void
+line_inner(struct line_text *l, const struct client *c)
+{
+	line_id(l, atomic_fetch_add(&c->worker->proc->next_id, 1));
+	line_text(l, "client", span_of(c->text));
+	if (!c->inner)
+		return;
+	line_text(l, "method", SPAN("CONNECT"));
+	line_text(l, "scheme", SPAN("intercept"));
+	line_host(l, c->inner->host, c->inner->port);
+}
+
+void
+access_intercepted(const struct client *c)
+{
+	struct proc *p = c->worker->proc;
+	struct line_text l;
+
+	if (!access_on(p))
+		return;
+	line_begin(&l, "intercept");
+	line_inner(&l, c);
+	line_end(&l, p);
+}
+
+void
+access_no_tls(const struct client *c, const char *text)
+{
+	struct proc *p = c->worker->proc;
+	struct line_text l;
+
+	if (!access_on(p))
+		return;
+	line_begin(&l, "request");
+	line_inner(&l, c);
+	line_number(&l, "status", 0);
+	line_number(&l, "attempts", 0);
+	line_reason(&l, GIVE_UP_CLIENT_TLS);
+	line_text(&l, "error", span_of(text));
 	line_end(&l, p);
 }

@@ -15,4 +15,9 @@ void access_parked(const struct exchange *x);
 void access_refused(const struct client *c, const struct head *h,
     const struct refusal *why);
 
+/* A CONNECT that is intercepted: the requests inside have lines of their own. */
+void access_intercepted(const struct client *c);
+/* The client got no further than its TLS handshake. */
+void access_no_tls(const struct client *c, const char *text);
+
 #endif

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tls.h"
+
 static void
 chan_event(evutil_socket_t fd, short what, void *arg)
 {
@@ -50,6 +52,10 @@ chan_close(struct chan *c)
 {
 	if (c->fd < 0)
 		return;
+	if (c->tls)
+		tls_shutdown(c->tls);
+	tls_free(c->tls);
+	c->tls = NULL;
 	event_del(&c->ev);
 	close(c->fd);
 	c->fd = -1;
@@ -61,6 +67,9 @@ chan_reset(struct chan *c)
 {
 	struct linger now = {.l_onoff = 1, .l_linger = 0};
 
+	/* No close_notify either: it would say that this was all. */
+	tls_free(c->tls);
+	c->tls = NULL;
 	if (c->fd >= 0)
 		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now,
 		    sizeof(now));
@@ -68,7 +77,7 @@ chan_reset(struct chan *c)
 }
 
 ssize_t
-chan_read(struct chan *c, void *p, size_t n)
+chan_wire_read(struct chan *c, void *p, size_t n)
 {
 	ssize_t got;
 
@@ -96,7 +105,25 @@ chan_read(struct chan *c, void *p, size_t n)
 }
 
 ssize_t
+chan_read(struct chan *c, void *p, size_t n)
+{
+	return c->tls ? tls_read(c->tls, p, n) : chan_wire_read(c, p, n);
+}
+
+ssize_t
 chan_writev(struct chan *c, const struct iovec *v, int n)
+{
+	return c->tls ? tls_writev(c->tls, v, n) : chan_wire_writev(c, v, n);
+}
+
+bool
+chan_has_input(const struct chan *c)
+{
+	return c->readable || (c->tls && tls_pending(c->tls));
+}
+
+ssize_t
+chan_wire_writev(struct chan *c, const struct iovec *v, int n)
 {
 	struct msghdr m = {.msg_iov = (struct iovec *)v,
 	    .msg_iovlen = (size_t)n};
@@ -122,8 +149,8 @@ chan_writev(struct chan *c, const struct iovec *v, int n)
 	return done;
 }
 
-int
-chan_peek(struct chan *c)
+static int
+wire_peek(struct chan *c)
 {
 	char byte;
 	ssize_t got;
@@ -144,9 +171,29 @@ chan_peek(struct chan *c)
 	return CHAN_AGAIN;
 }
 
+int
+chan_peek(struct chan *c)
+{
+	int got;
+
+	if (!c->tls)
+		return wire_peek(c);
+	/* What is buffered would hide that the connection has broken. */
+	if (tls_pending(c->tls)) {
+		got = wire_peek(c);
+		if (got == CHAN_ERROR)
+			return got;
+		c->unsure = true;
+		c->fin = c->fin || got == 0;
+	}
+	return tls_peek(c->tls);
+}
+
 void
 chan_shutdown(struct chan *c)
 {
+	if (c->tls)
+		tls_shutdown(c->tls);
 	if (c->fd >= 0)
 		(void)shutdown(c->fd, SHUT_WR);
 }

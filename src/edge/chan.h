@@ -4,6 +4,8 @@
  * epoll_ctl per request. What became possible is remembered in `readable` and
  * `writable` until a call finds it used up.
  *
+ * With a TLS session (tls.h) the same functions move what it carries.
+ *
  * Why one event with EV_CLOSED|EV_READ|EV_ET: it alone shows both a FIN and a
  * RST of a client whose data we don't want to read yet, and does not spin.
  */
@@ -16,6 +18,8 @@
 
 #include "base/span.h"
 
+struct tls;
+
 #define CHAN_AGAIN (-1) /* nothing now; `ready` will be called */
 #define CHAN_ERROR (-2) /* the connection is broken: errno */
 
@@ -26,6 +30,7 @@ struct chan {
 	bool unsure;   /* the last read came short: no data, but perhaps a RST */
 	bool writable;
 	bool fin;      /* the peer has shut down its side; data may be left */
+	struct tls *tls; /* owns; NULL: plain */
 	void (*ready)(struct chan *c);
 };
 
@@ -43,5 +48,11 @@ ssize_t chan_writev(struct chan *c, const struct iovec *v, int n);
 /* Looks without reading. > 0: data is there; 0: end; CHAN_AGAIN; CHAN_ERROR. */
 int chan_peek(struct chan *c);
 void chan_shutdown(struct chan *c); /* no more from us */
+/* A read may give something, from the socket or from what is buffered. */
+bool chan_has_input(const struct chan *c);
+
+/* For tls.c: the socket itself; as chan_read and chan_writev of a plain one. */
+ssize_t chan_wire_read(struct chan *c, void *p, size_t n);
+ssize_t chan_wire_writev(struct chan *c, const struct iovec *v, int n);
 
 #endif

@@ -37,6 +37,7 @@ client_bury(struct corpse *corpse)
 	struct client *c = AB_CONTAINER(corpse, struct client, corpse);
 
 	mem_free(c->text);
+	mem_free(c->inner);
 	mem_free(c->in);
 	outbuf_free(&c->out);
 	chunked_free(&c->chunked);
@@ -136,7 +137,8 @@ client_send(struct client *c, struct iovec *v, int n)
 static void
 client_linger(struct client *c)
 {
-	if (!c->unread && c->in_n == 0 && !c->chan.readable && !c->chan.fin) {
+	if (!c->unread && c->in_n == 0 && !chan_has_input(&c->chan) &&
+	    !c->chan.fin) {
 		client_die(c);
 		return;
 	}
@@ -194,7 +196,7 @@ client_done(struct client *c, bool whole)
 		return;
 	if (c->state == CLIENT_CLOSING && outbuf_empty(&c->out))
 		client_linger(c);
-	else if (c->in_n > 0 || c->chan.readable)
+	else if (c->in_n > 0 || chan_has_input(&c->chan))
 		worker_again(c->worker, &c->again, client_look_again);
 }
 
@@ -295,6 +297,13 @@ client_ready(struct chan *ch)
 			client_timer(c, client_policy(c)->idle_timeout_ms);
 	}
 	switch (c->state) {
+	case CLIENT_HELLO:
+		if (outbuf_empty(&c->out))
+			client_read_hello(c);
+		break;
+	case CLIENT_TLS:
+		client_handshake(c);
+		break;
 	case CLIENT_HEAD:
 		if (outbuf_empty(&c->out))
 			client_read_head(c);
@@ -326,6 +335,11 @@ client_timeout(struct timer *t, int64_t now_ms)
 
 	(void)now_ms;
 	switch (c->state) {
+	case CLIENT_HELLO:
+	case CLIENT_TLS:
+		access_no_tls(c, "the TLS handshake took too long");
+		client_die(c);
+		break;
 	case CLIENT_HEAD:
 		if (c->in_n == 0 || !outbuf_empty(&c->out)) {
 			client_die(c);
@@ -353,6 +367,10 @@ client_drain(struct client *c)
 	c->close = true;
 	if (c->x)
 		c->x->keep = false;
+	if (c->state == CLIENT_HELLO || c->state == CLIENT_TLS) {
+		client_die(c);
+		return;
+	}
 	if (c->state != CLIENT_HEAD || c->in_n > 0)
 		return;
 	if (outbuf_empty(&c->out))
@@ -390,17 +408,18 @@ client_name(struct client *c, const struct sockaddr *sa)
 }
 
 void
-client_new(struct worker *w, int fd, const struct sockaddr *sa, socklen_t len)
+client_new(struct worker *w, int fd, const struct sockaddr *sa,
+    enum conf_listen_kind kind)
 {
 	struct client *c = mem_zalloc(sizeof(*c));
 	int on = 1;
 
-	(void)len;
 	if (!c) {
 		close(fd);
 		return;
 	}
 	c->worker = w;
+	c->state = CLIENT_HEAD;
 	list_init(&c->link);
 	list_init(&c->again.link);
 	timer_init(&c->timer, client_timeout);
@@ -417,4 +436,10 @@ client_new(struct worker *w, int fd, const struct sockaddr *sa, socklen_t len)
 	list_push_back(&w->clients, &c->link);
 	atomic_fetch_add(&w->proc->connections, 1);
 	client_timer(c, client_policy(c)->head_timeout_ms);
+	if (kind != CONF_LISTEN_TLS || c->state == CLIENT_DEAD)
+		return;
+	if (w->conf->tls && w->conf->tls->listen)
+		client_begin_tls(c, w->conf->tls->listen);
+	else
+		client_lost(c); /* taken out by a reload, which the log told */
 }

@@ -9,15 +9,25 @@
 #include "chan.h"
 #include "exchange.h"
 #include "proto/chunked.h"
+#include "tls.h"
 
 #define CLIENT_LINGER_MS 2000 /* reading on after our last word */
 
 enum client_state {
+	CLIENT_HELLO,   /* a tunnel to intercept stands: its first byte tells */
+	CLIENT_TLS,     /* in a TLS handshake */
 	CLIENT_HEAD,    /* between requests, or within a head */
 	CLIENT_BUSY,    /* an exchange is under way */
 	CLIENT_CLOSING, /* our last bytes are going out */
 	CLIENT_LINGER,  /* shut down by us; the client's bytes go nowhere */
 	CLIENT_DEAD,
+};
+
+/* The server that a client believes to talk to, behind its CONNECT. */
+struct client_inner {
+	uint16_t port;
+	bool tls;
+	char host[]; /* lower case, no trailing dot; without brackets */
 };
 
 struct client {
@@ -29,6 +39,7 @@ struct client {
 	struct chan chan;
 	struct timer timer;    /* head, keep-alive, body, linger */
 	struct exchange *x;    /* BUSY */
+	struct client_inner *inner; /* owns; NULL: it knows that we are a proxy */
 	uint64_t who;          /* hash of the address */
 	char *text;            /* owns; the address, for the log */
 	bool close;            /* after the answer at hand */
@@ -46,7 +57,7 @@ struct client {
 
 /* Takes over fd. Fine when it fails: fd is closed. */
 void client_new(struct worker *w, int fd, const struct sockaddr *sa,
-    socklen_t len);
+    enum conf_listen_kind kind);
 
 /* Reads the body of the exchange on: into the replay buffer, or upstream. */
 void client_read_body(struct client *c);
@@ -78,6 +89,13 @@ void client_read_head(struct client *c);
 /* Refuses a request whose head could not be read. */
 void client_refuse_unread(struct client *c, const struct refusal *why);
 void client_look_again(struct again *a);
+/* Its CONNECT is answered, and what follows is read as if by that server.
+ * host: without brackets. The bytes behind the head are in c->in. */
+void client_intercept(struct client *c, struct span host, uint16_t port);
+void client_read_hello(struct client *c);
+/* Begins a TLS handshake as server, with what c->in holds. */
+void client_begin_tls(struct client *c, SSL_CTX *ctx);
+void client_handshake(struct client *c);
 /* Whether the body's next bytes have somewhere to go. */
 bool client_body_wanted(const struct client *c);
 

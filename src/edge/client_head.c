@@ -69,6 +69,33 @@ client_bad_head(struct client *c, enum head_result res, const char *text)
 	client_refuse_unread(c, &why);
 }
 
+/* A CONNECT in p[0, n) that is to be intercepted. What has gone through intake
+ * parses. */
+static void
+client_begin_inner(struct client *c, const char *p, size_t n)
+{
+	struct worker *w = c->worker;
+	char text[TARGET_HOST_MAX + 16];
+	struct span target = w->head.target;
+	struct authority a;
+	const char *why;
+
+	/* The head may lie in c->in, which is about to move. */
+	if (target.n > sizeof(text)) {
+		client_lost(c);
+		return;
+	}
+	memcpy(text, target.p, target.n);
+	target.p = text;
+	c->scan = (struct head_scan){0};
+	if (target_authority(target, 0, &a, &why) < 0 ||
+	    client_stash(c, p + w->head.bytes, n - w->head.bytes) < 0) {
+		client_lost(c);
+		return;
+	}
+	client_intercept(c, a.host, a.port);
+}
+
 /* A head is complete, in p[0, n); what follows it is kept. */
 static void
 client_begin(struct client *c, const char *p, size_t n)
@@ -78,8 +105,12 @@ client_begin(struct client *c, const char *p, size_t n)
 	struct exchange *x;
 
 	x = exchange_new(c, &w->head, &why);
-	if (!x)
+	if (!x && why.status)
 		access_refused(c, &w->head, &why);
+	if (!x && !why.status) {
+		client_begin_inner(c, p, n);
+		return;
+	}
 	if (client_stash(c, p + w->head.bytes, n - w->head.bytes) < 0) {
 		if (x)
 			exchange_free(x);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "edge/conf_build.h"
 #include "edge/conf_file.h"
+#include "edge/tls_set.h"
 
 static void
 conf_free(struct conf *c)
@@ -20,6 +21,7 @@ conf_free(struct conf *c)
 	rules_free(&c->allow.hosts);
 	rules_free(&c->deny.hosts);
 	rules_free(&c->rules);
+	tls_set_free(c->tls);
 	conf_pool_free(&c->pool);
 	mem_free(c);
 }

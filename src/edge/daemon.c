@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 
 #include "base/mem.h"
 #include "listen.h"
+#include "tls_set.h"
 #include "worker.h"
 
 #define RELOAD_WAIT_MS 1000
@@ -101,6 +103,26 @@ apply_log(const struct conf *c, int verbose)
 	if (level > LOG_DEBUG)
 		level = LOG_DEBUG;
 	log_setup((enum log_level)level, c->log_format);
+}
+
+/*
+ * Private keys in memory must not end up in a core file. Not dumpable also means
+ * that no other process of the user may look into this one (ptrace(2)); leak
+ * checkers must, so builds with one do without.
+ */
+static void
+keep_secrets(const struct conf *c)
+{
+	struct rlimit none = {0};
+
+	if (!c->tls || !c->tls->secrets)
+		return;
+	(void)setrlimit(RLIMIT_CORE, &none);
+#ifndef AB_SANITIZER
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		log_warn("core dumps cannot be turned off: %s",
+		    strerror(errno));
+#endif
 }
 
 static void
@@ -219,6 +241,7 @@ proc_publish(struct proc *p, struct conf *now, int verbose)
 		    SPAN_ARG(strbuf_view(&changes)));
 	strbuf_free(&changes);
 	apply_log(now, verbose);
+	keep_secrets(now);
 	(void)open_access_log(p, now);
 	atomic_store(&p->shared.max_parked, now->max_parked);
 	atomic_store(&p->max_connections, connections_of(now));
@@ -238,6 +261,10 @@ proc_reload(struct proc *p, const struct daemon_args *args)
 	struct conf *now =
 	    conf_load(args->conf_path, args->over, args->nover, &problems);
 
+	if (now && tls_set_load(now, &problems) < 0) {
+		conf_unref(now);
+		now = NULL;
+	}
 	if (now && bind_conf(&p->shared.keys, now) < 0) {
 		conf_unref(now);
 		now = NULL;
@@ -359,6 +386,7 @@ daemon_run(struct conf *conf, const struct daemon_args *args)
 	int code = 2;
 
 	apply_log(conf, args->verbose);
+	keep_secrets(conf);
 	raise_file_limit();
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);

@@ -88,7 +88,7 @@ intake_head(struct intake *in, struct strbuf *out, struct strbuf *host)
 	strbuf_span(host, in->host);
 	if (brackets)
 		strbuf_char(host, ']');
-	if (in->port != 80) {
+	if (in->port != (in->tls ? 443 : 80)) {
 		strbuf_char(host, ':');
 		strbuf_u64(host, in->port);
 	}
@@ -183,6 +183,9 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	x->service = in->service;
 	x->place = place;
 	x->port = in->port;
+	x->tls = in->tls;
+	x->client_tls = in->c->inner && in->c->inner->tls;
+	x->gateway = in->gateway;
 	x->http10 = h->minor == 0;
 	x->keep = client_wants_keep(h) && !w->draining;
 	x->is_head = span_eq(h->method, SPAN("HEAD"));

@@ -25,6 +25,9 @@ struct exchange {
 	const struct conf_service *service; /* of conf */
 	uint64_t place;              /* hash of host and port: pool id */
 	uint16_t port;
+	bool tls;                    /* the upstream is spoken to over TLS */
+	bool client_tls;             /* and so was the client's request */
+	bool gateway;                /* the client knows a route, not the host */
 	bool http10;                 /* the client speaks HTTP/1.0 */
 	bool keep;                   /* the client's connection may go on */
 	bool is_head;                /* HEAD: no body in answers */
@@ -40,6 +43,8 @@ struct exchange {
 	struct framing to_client;    /* of the answer */
 	struct outbuf rest;          /* decoded body bytes that found no place in
 	                              * the replay buffer; after it, in order */
+	const char *trouble;         /* static; what exactly failed, or NULL */
+	bool alerted;                /* the upstream said so, in a TLS alert */
 	int final_status;            /* sent to the client, 0: none */
 	uint64_t bytes_in, bytes_out; /* client to us, us to client: body bytes */
 	char *client_text;           /* in head[]; who, for the log */
@@ -51,7 +56,7 @@ struct exchange {
 
 /* Why a request goes no further than its head, and what to say. */
 struct refusal {
-	int status;
+	int status;         /* 0: none; CONNECT is to be intercepted */
 	enum give_up why;
 	const char *detail; /* for people: what is wrong, and what to do */
 	const char *extra;  /* header lines with CRLF, or NULL */

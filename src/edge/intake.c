@@ -62,7 +62,7 @@ intake_max_forwards(struct intake *in)
 	uint64_t n;
 
 	in->max_forwards = -1;
-	if (in->target.form == TARGET_ASTERISK) {
+	if (in->target.form == TARGET_ASTERISK && !in->c->inner) {
 		in->no->extra = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, "
 				"OPTIONS, CONNECT\r\n";
 		in->no->keep = in->body.kind == FRAMING_NONE;
@@ -87,6 +87,33 @@ intake_max_forwards(struct intake *in)
 	    "This proxy does not answer TRACE itself.");
 }
 
+/*
+ * A request for http://HOST/ belongs to a service that says "HOST:443" as well,
+ * where that one is to speak TLS for its clients.
+ */
+static const struct conf_service *
+service_of_http(const struct conf *conf, struct span host, uint16_t port)
+{
+	const struct conf_service *s = conf_service_of(conf, host, port);
+	const struct conf_service *other;
+
+	if (port != 80 || s->tls == CONF_TLS_ORIGINATE)
+		return s;
+	other = conf_service_of(conf, host, 443);
+	return other->tls == CONF_TLS_ORIGINATE ? other : s;
+}
+
+/* tls = originate: what came in plain goes on over TLS. */
+static void
+intake_originate(struct intake *in)
+{
+	if (in->service->tls != CONF_TLS_ORIGINATE)
+		return;
+	in->tls = true;
+	if (in->port == 80)
+		in->port = 443;
+}
+
 /* Origin-form: a gateway, for hosts and routes that a service names. */
 static bool
 intake_gateway(struct intake *in)
@@ -100,6 +127,8 @@ intake_gateway(struct intake *in)
 	s = rules_find_route(&conf->rules, in->target.path, &n);
 	if (s) {
 		in->service = s;
+		in->gateway = true;
+		in->tls = s->tls == CONF_TLS_ORIGINATE;
 		in->host = span_of(s->route_host);
 		in->port = s->route_port;
 		in->path = (struct span){in->target.path.p + n - 1,
@@ -107,11 +136,12 @@ intake_gateway(struct intake *in)
 		return true;
 	}
 	if (target_authority(head_get(in->h, FIELD_HOST), 80, &a, &why) == 0) {
-		s = rules_find_host(&conf->rules, a.host, a.port);
-		if (s) {
+		s = service_of_http(conf, a.host, a.port);
+		if (s != &conf->defaults) {
 			in->service = s;
 			in->host = a.host;
 			in->port = a.port;
+			intake_originate(in);
 			return true;
 		}
 	}
@@ -154,6 +184,56 @@ host_is_odd_number(struct span host)
 	return inet_pton(AF_INET, text, &quad) != 1;
 }
 
+/* CONNECT, or a URL. https: the client leaves TLS to us. */
+static void
+intake_forward(struct intake *in)
+{
+	const struct conf *conf = in->c->worker->conf;
+
+	in->host = in->target.authority.host;
+	in->port = in->target.authority.port;
+	in->tls = in->target.form == TARGET_ABSOLUTE &&
+	    span_ieq(in->target.scheme, SPAN("https"));
+	if (in->connect || in->tls) {
+		in->service = conf_service_of(conf, in->host, in->port);
+		return;
+	}
+	in->service = service_of_http(conf, in->host, in->port);
+	intake_originate(in);
+}
+
+/*
+ * Behind a CONNECT that is intercepted: the client talks to that server and to
+ * no other (RFC 9110 15.5.20), as the certificate that it got says.
+ */
+static bool
+intake_inner(struct intake *in)
+{
+	const struct client_inner *inner = in->c->inner;
+	struct authority a = in->target.authority;
+	const char *why = NULL;
+	bool absolute = in->target.form == TARGET_ABSOLUTE;
+
+	if (in->connect)
+		return bad(in, "CONNECT within a CONNECT is not served.");
+	if (absolute &&
+	    span_ieq(in->target.scheme, SPAN("https")) != inner->tls)
+		return refuse(in, 421, GIVE_UP_MISDIRECTED, NULL);
+	if (!absolute && head_has(in->h, FIELD_HOST) &&
+	    target_authority(head_get(in->h, FIELD_HOST),
+		inner->tls ? 443 : 80, &a, &why) < 0)
+		return bad(in, why);
+	if ((absolute || head_has(in->h, FIELD_HOST)) &&
+	    (a.port != inner->port ||
+		!target_host_eq(a.host, span_of(inner->host))))
+		return refuse(in, 421, GIVE_UP_MISDIRECTED, NULL);
+	in->host = span_of(inner->host);
+	in->port = inner->port;
+	in->tls = inner->tls;
+	in->service = conf_service_of(in->c->worker->conf, in->host, in->port);
+	return true;
+}
+
 static bool
 intake_destination(struct intake *in)
 {
@@ -161,18 +241,14 @@ intake_destination(struct intake *in)
 
 	in->path = in->target.path;
 	in->add_slash = in->target.query_only;
-	if (in->target.form == TARGET_ORIGIN) {
+	if (in->c->inner) {
+		if (!intake_inner(in))
+			return false;
+	} else if (in->target.form == TARGET_ORIGIN) {
 		if (!intake_gateway(in))
 			return false;
 	} else {
-		in->host = in->target.authority.host;
-		in->port = in->target.authority.port;
-		if (in->target.form == TARGET_ABSOLUTE &&
-		    span_ieq(in->target.scheme, SPAN("https")))
-			return refuse(in, 501, GIVE_UP_BAD_REQUEST,
-			    "https:// targets need a tunnel: use CONNECT (set "
-			    "HTTPS_PROXY).");
-		in->service = conf_service_of(conf, in->host, in->port);
+		intake_forward(in);
 	}
 	if (host_is_odd_number(in->host))
 		return bad(in,
@@ -218,6 +294,10 @@ intake_check(struct intake *in)
 	if (!intake_message(in) || !intake_max_forwards(in) ||
 	    !intake_destination(in) || !intake_service(in))
 		return false;
+	if (in->connect && in->service->tls == CONF_TLS_INTERCEPT) {
+		*in->no = (struct refusal){.status = 0};
+		return false;
+	}
 	in->upgrade = !in->connect && in->body.kind == FRAMING_NONE &&
 	    forward_wants_upgrade(in->h);
 	return true;

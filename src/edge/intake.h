@@ -18,6 +18,8 @@ struct intake {
 	struct span path;     /* to send */
 	bool add_slash;
 	bool connect;
+	bool tls;             /* the upstream is spoken to over TLS */
+	bool gateway;         /* origin-form, by a route of the service */
 	bool expect;
 	bool upgrade;
 	bool forced;

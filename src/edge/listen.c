@@ -27,6 +27,7 @@ struct listener {
 	struct list link; /* in worker.listeners */
 	struct worker *worker;
 	int fd;          /* owns */
+	enum conf_listen_kind kind;
 	int64_t busy_ms; /* when max_connections was last logged */
 	struct event ev;
 	struct timer pause;
@@ -269,7 +270,7 @@ listener_accepted(struct listener *l, int fd, const struct sockaddr *sa,
 		say_busy(fd);
 		return;
 	}
-	client_new(l->worker, fd, sa, len);
+	client_new(l->worker, fd, sa, l->kind);
 }
 
 static void
@@ -321,7 +322,7 @@ listener_ready(evutil_socket_t fd, short what, void *arg)
 }
 
 static int
-listener_start(struct worker *w, int fd)
+listener_start(struct worker *w, int fd, enum conf_listen_kind kind)
 {
 	struct listener *l = mem_zalloc(sizeof(*l));
 
@@ -329,6 +330,7 @@ listener_start(struct worker *w, int fd)
 		return -1;
 	l->worker = w;
 	l->fd = fd;
+	l->kind = kind;
 	timer_init(&l->pause, listener_resume);
 	list_push_back(&w->listeners, &l->link);
 	if (event_assign(&l->ev, w->base, fd, EV_READ | EV_PERSIST,
@@ -343,7 +345,7 @@ listen_start(struct worker *w, struct listen_set *s)
 	for (size_t i = 0; i < s->n; i++) {
 		int *fd = &s->fds[w->index * s->n + i];
 
-		if (listener_start(w, *fd) < 0)
+		if (listener_start(w, *fd, w->conf->listen[i].kind) < 0)
 			return -1;
 		*fd = -1;
 	}

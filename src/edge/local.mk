@@ -5,6 +5,7 @@ EDGE_FILES = \
 	src/edge/client.c src/edge/client.h \
 	src/edge/client_body.c \
 	src/edge/client_head.c \
+	src/edge/client_tls.c \
 	src/edge/daemon.c src/edge/daemon.h \
 	src/edge/exchange.c src/edge/exchange.h \
 	src/edge/exchange_ports.c \
@@ -13,6 +14,7 @@ EDGE_FILES = \
 	src/edge/message.c src/edge/message.h \
 	src/edge/outbuf.c src/edge/outbuf.h \
 	src/edge/pool.c src/edge/pool.h \
+	src/edge/reach.c src/edge/reach.h \
 	src/edge/receive.c \
 	src/edge/relay.c src/edge/relay.h \
 	src/edge/send.c src/edge/send.h \

@@ -85,6 +85,8 @@ message_details(struct strbuf *out, const struct exchange *x)
 		strbuf_lit(out, " dry-run=would-wait");
 	if (r->gave_up != GIVE_UP_NONE)
 		strbuf_fmt(out, " reason=%s", give_up_name(r->gave_up));
+	if (x->trouble)
+		strbuf_fmt(out, " error=%s", x->trouble);
 }
 
 void
@@ -104,7 +106,7 @@ message_answer(struct strbuf *out, const struct exchange *x,
     const struct answer *a, const struct refusal *why, bool close)
 {
 	const struct words *words = &words_of[a->why];
-	struct strbuf details;
+	struct strbuf details, text;
 	struct reply reply = {
 	    .status = a->status,
 	    .error = words->error,
@@ -113,7 +115,8 @@ message_answer(struct strbuf *out, const struct exchange *x,
 	    .close = close,
 	};
 
-	strbuf_init(&details, 256);
+	strbuf_init(&details, 512);
+	strbuf_init(&text, 1024);
 	if (why && why->detail)
 		reply.detail = span_of(why->detail);
 	else if (words->detail)
@@ -127,7 +130,15 @@ message_answer(struct strbuf *out, const struct exchange *x,
 		reply.received_status = x->r.last_status;
 		reply.head_only = x->is_head;
 		reply.proxy_status_details = strbuf_view(&details);
+		if (x->alerted)
+			reply.error = "tls_alert_received";
+	}
+	if (x && x->trouble) {
+		strbuf_span(&text, reply.detail);
+		strbuf_fmt(&text, " What went wrong: %s.", x->trouble);
+		reply.detail = strbuf_view(&text);
 	}
 	reply_build(out, &reply, clock_wall_ms() / 1000);
 	strbuf_free(&details);
+	strbuf_free(&text);
 }

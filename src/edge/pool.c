@@ -49,9 +49,9 @@ pool_find(const struct pool *p, uint64_t place)
 }
 
 struct upstream *
-pool_take(struct pool *p, uint64_t place, const char *host, uint16_t port)
+pool_take(struct pool *p, const struct exchange *x)
 {
-	struct pool_host *ph = pool_find(p, place);
+	struct pool_host *ph = pool_find(p, x->place);
 	struct list *it;
 
 	if (!ph)
@@ -59,7 +59,8 @@ pool_take(struct pool *p, uint64_t place, const char *host, uint16_t port)
 	for (it = ph->idle.next; it != &ph->idle; it = it->next) {
 		struct upstream *u = AB_CONTAINER(it, struct upstream, in_host);
 
-		if (u->port == port && strcmp(u->host, host) == 0) {
+		if (u->port == x->port && u->tls == x->tls &&
+		    u->service == x->service && strcmp(u->host, x->host) == 0) {
 			pool_drop(p, u);
 			return u;
 		}

@@ -14,6 +14,7 @@
  * again. */
 #define POOL_HOST_MAX 1024
 
+struct exchange;
 struct upstream;
 
 struct pool {
@@ -25,10 +26,12 @@ struct pool {
 AB_MUST int pool_init(struct pool *p);
 void pool_clear(struct pool *p);      /* closes all, for good */
 void pool_clear_idle(struct pool *p); /* closes all: descriptors are short */
-/* An idle connection to there, no longer in the pool, or NULL. place: hash of
- * host (lower case) and port. */
-struct upstream *pool_take(struct pool *p, uint64_t place, const char *host,
-    uint16_t port);
+/*
+ * An idle connection to where x goes, in the way it goes, no longer in the
+ * pool; or NULL. Only one of x's own service will do: what it trusts, whom it
+ * claims to be and which proxy it passes are the service's.
+ */
+struct upstream *pool_take(struct pool *p, const struct exchange *x);
 /* 0: it is in the pool. -1: out of memory; the caller closes it. */
 AB_MUST int pool_put(struct pool *p, struct upstream *u);
 /* It died or was taken; fine when not in. */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "client.h"
 #include "proto/forward.h"
+#include "reach.h"
 #include "relay.h"
 #include "send.h"
 #include "tunnel.h"
@@ -185,14 +186,17 @@ upstream_ready(struct chan *ch)
 		upstream_receive(u);
 		break;
 	case UPSTREAM_IDLE:
-		if (u->chan.readable)
-			upstream_close(
-			    u); /* nobody asked: its end, or garbage */
+		/* Nobody asked: its end, or garbage; but TLS has news of its
+		 * own, such as session tickets. */
+		if (u->chan.fin || chan_peek(&u->chan) != CHAN_AGAIN)
+			upstream_close(u);
 		break;
 	case UPSTREAM_TUNNEL:
 		tunnel_pump(u->x);
 		break;
 	case UPSTREAM_DIALING:
+		reach_ready(u);
+		break;
 	case UPSTREAM_DEAD:
 		break;
 	}
@@ -245,6 +249,15 @@ speaks_first(struct upstream *u)
 	return chan_peek(&u->chan) > 0;
 }
 
+void
+upstream_reached(struct upstream *u)
+{
+	if (!u->x->r.connect && speaks_first(u))
+		upstream_fail(u, ATTEMPT_BAD_RESPONSE);
+	else
+		upstream_begin(u, u->x);
+}
+
 static void upstream_dial(struct upstream *u);
 
 static void
@@ -260,10 +273,8 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 		if (chan_open(&u->chan, u->worker->base, fd, upstream_ready) <
 		    0)
 			upstream_fail(u, ATTEMPT_NO_MEMORY);
-		else if (!x->r.connect && speaks_first(u))
-			upstream_fail(u, ATTEMPT_BAD_RESPONSE);
 		else
-			upstream_begin(u, x);
+			reach_begin(u);
 		return;
 	}
 	/* Those of idle connections are the cheapest to get back. */
@@ -308,6 +319,8 @@ upstream_new(struct exchange *x)
 	u->worker = w;
 	u->conf = conf_ref(x->conf);
 	u->chan.fd = -1;
+	u->service = x->service;
+	u->tls = x->tls;
 	u->place = x->place;
 	u->port = x->port;
 	list_init(&u->again.link);
@@ -325,8 +338,10 @@ upstream_start(struct exchange *x, bool fresh)
 	struct worker *w = x->worker;
 	struct upstream *u = NULL;
 
+	x->trouble = NULL;
+	x->alerted = false;
 	if (!fresh && !x->r.connect)
-		u = pool_take(&w->pool, x->place, x->host, x->port);
+		u = pool_take(&w->pool, x);
 	if (u) {
 		upstream_begin(u, x);
 		return;

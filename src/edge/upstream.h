@@ -27,12 +27,20 @@ enum upstream_state {
 	UPSTREAM_DEAD,
 };
 
+/* DIALING: how far it has come. */
+enum upstream_step {
+	UPSTREAM_TCP,
+	UPSTREAM_PARENT, /* CONNECT to the parent proxy */
+	UPSTREAM_TLS,    /* the handshake */
+};
+
 struct upstream {
 	struct corpse corpse;
 	struct list link;        /* in worker.upstreams */
 	struct again again;
 	struct worker *worker;   /* shared */
 	enum upstream_state state;
+	enum upstream_step step;
 	struct exchange *x;      /* BUSY, DIALING, TUNNEL */
 	struct chan chan;
 	struct dial *dial;       /* owns; DIALING only */
@@ -40,6 +48,9 @@ struct upstream {
 
 	/* Where it leads. */
 	struct conf *conf;       /* a reference; by whose rules it was dialled */
+	const struct conf_service *service; /* of conf */
+	bool tls;
+	struct tls_keeper keeper; /* of its TLS sessions */
 	uint64_t place;
 	char *host;              /* owns */
 	uint16_t port;
@@ -84,6 +95,8 @@ void upstream_resume(struct upstream *u);
 /* Idle until keep_ms is over. Called by whoever finished with it. */
 void upstream_to_pool(struct upstream *u);
 void upstream_look_again(struct again *a);
+/* The connection is made, through proxies and handshakes: see reach.h. */
+void upstream_reached(struct upstream *u);
 
 /* Between the upstream's own files. */
 void upstream_receive(struct upstream *u); /* BUSY or DRAINING: reads on */

@@ -145,6 +145,7 @@ worker_init(struct worker *w, struct proc *p, unsigned index)
 	w->scratch = mem_alloc(WORKER_SCRATCH);
 	w->scratch_out = mem_alloc(WORKER_SCRATCH);
 	if (!w->scratch || !w->scratch_out || pool_init(&w->pool) < 0 ||
+	    tls_cache_init(&w->sessions) < 0 || leafs_init(&w->leafs) < 0 ||
 	    worker_events(w) < 0) {
 		log_err("worker %u: cannot be set up: %s", index,
 		    strerror(errno));
@@ -198,6 +199,8 @@ worker_free(struct worker *w)
 	engine_turn(&w->engine);
 	worker_end_dead(w);
 	pool_clear(&w->pool);
+	tls_cache_free(&w->sessions);
+	leafs_free(&w->leafs);
 	if (w->resolver)
 		resolver_free(w->resolver);
 	engine_free(&w->engine);

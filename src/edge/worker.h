@@ -16,8 +16,10 @@
 #include "conf.h"
 #include "dial.h"
 #include "engine/engine.h"
+#include "leaf.h"
 #include "pool.h"
 #include "proto/head.h"
+#include "tls_cache.h"
 
 #define WORKER_SCRATCH (64 * 1024) /* bytes of one read */
 
@@ -57,6 +59,8 @@ struct worker {
 	struct resolver *resolver;   /* owns */
 	struct dialer dialer;
 	struct pool pool;
+	struct tls_cache sessions;   /* with upstreams */
+	struct leafs leafs;          /* certificates of intercepted hosts */
 	struct rng rng;
 	struct list listeners;
 	struct list clients;

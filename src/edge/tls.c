@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tls decides how a session's needs (records, alerts, tickets) become reads and
+ * writes of a chan, and what a failed handshake means. It refuses to know whose
+ * certificate is shown and which authority is trusted: contexts say so.
+ *
+ *   chan -> tls (HTTPS of an intercepted host) -> tls (proxy over TLS) -> socket
+ *
+ * A write that the socket did not take must be repeated with the same bytes:
+ * outbuf does, since it keeps what was not taken and sends it first.
+ */
+#include "tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "chan.h"
+
+#define RECORD_MAX 16384 /* bytes of a record, RFC 8446 5.1 */
+
+struct tls {
+	SSL *ssl;          /* owns */
+	struct chan *chan; /* borrows: it owns us */
+	struct tls *below; /* owns; NULL: the socket */
+	void *owner;
+	char *early;       /* owns; bytes that came before the session */
+	size_t early_at, early_n;
+	bool end;          /* the stream below has ended */
+	bool lost;         /* it broke */
+	bool broken;       /* the session did: nothing more may be sent */
+	enum tls_fault fault;
+	const char *fault_text;
+	int alert;
+};
+
+/* --- the BIO -------------------------------------------------------------- */
+
+static int
+wire_read(BIO *b, char *p, int n)
+{
+	struct tls *t = BIO_get_data(b);
+	ssize_t got;
+
+	BIO_clear_retry_flags(b);
+	if (t->early) {
+		size_t left = t->early_n - t->early_at;
+
+		if (left > (size_t)n)
+			left = (size_t)n;
+		memcpy(p, t->early + t->early_at, left);
+		t->early_at += left;
+		if (t->early_at == t->early_n) {
+			mem_free(t->early);
+			t->early = NULL;
+		}
+		return (int)left;
+	}
+	got = t->below ? tls_read(t->below, p, (size_t)n)
+		       : chan_wire_read(t->chan, p, (size_t)n);
+	if (got > 0)
+		return (int)got;
+	if (got == CHAN_AGAIN)
+		BIO_set_retry_read(b);
+	else if (got == 0)
+		t->end = true;
+	else
+		t->lost = true;
+	return got == 0 ? 0 : -1;
+}
+
+static int
+wire_write(BIO *b, const char *p, int n)
+{
+	struct tls *t = BIO_get_data(b);
+	struct iovec v = {(char *)p, (size_t)n};
+	ssize_t done;
+
+	BIO_clear_retry_flags(b);
+	done = t->below ? tls_writev(t->below, &v, 1)
+			: chan_wire_writev(t->chan, &v, 1);
+	if (done > 0)
+		return (int)done;
+	if (done == 0)
+		BIO_set_retry_write(b);
+	else
+		t->lost = true;
+	return -1;
+}
+
+static long
+wire_ctrl(BIO *b, int cmd, long num, void *ptr)
+{
+	const struct tls *t = BIO_get_data(b);
+
+	(void)num;
+	(void)ptr;
+	switch (cmd) {
+	case BIO_CTRL_FLUSH:
+		return 1;
+	case BIO_CTRL_EOF:
+		return t->end;
+	default:
+		return 0;
+	}
+}
+
+static BIO_METHOD *wire_method;
+
+static void
+make_wire_method(void)
+{
+	wire_method =
+	    BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "chan");
+	if (!wire_method)
+		return;
+	(void)BIO_meth_set_read(wire_method, wire_read);
+	(void)BIO_meth_set_write(wire_method, wire_write);
+	(void)BIO_meth_set_ctrl(wire_method, wire_ctrl);
+}
+
+static BIO *
+wire_new(struct tls *t)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	BIO *b;
+
+	(void)pthread_once(&once, make_wire_method);
+	b = wire_method ? BIO_new(wire_method) : NULL;
+	if (!b)
+		return NULL;
+	BIO_set_data(b, t);
+	BIO_set_init(b, 1);
+	return b;
+}
+
+/* --- contexts and sessions ------------------------------------------------ */
+
+static const unsigned char alpn_protos[] = "\x08http/1.1";
+
+/* RFC 7301 3.2: a client that offers nothing we speak is told so. */
+static int
+alpn_select(SSL *ssl, const unsigned char **out, unsigned char *out_n,
+    const unsigned char *in, unsigned int in_n, void *arg)
+{
+	unsigned char *found;
+
+	(void)ssl;
+	(void)arg;
+	if (SSL_select_next_proto(&found, out_n, alpn_protos,
+		sizeof(alpn_protos) - 1, in, in_n) != OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	*out = found;
+	return SSL_TLSEXT_ERR_OK;
+}
+
+SSL_CTX *
+tls_context(const SSL_METHOD *role, int min_version)
+{
+	SSL_CTX *ctx = SSL_CTX_new(role);
+
+	if (!ctx)
+		return NULL;
+	SSL_CTX_set_mode(ctx,
+	    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+		SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+	SSL_CTX_set_read_ahead(ctx, 1);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_alpn_select_cb(ctx, alpn_select, NULL);
+	if (SSL_CTX_set_min_proto_version(ctx, min_version) == 1 &&
+	    SSL_CTX_set_alpn_protos(ctx, alpn_protos,
+		sizeof(alpn_protos) - 1) == 0)
+		return ctx;
+	SSL_CTX_free(ctx);
+	return NULL;
+}
+
+static struct tls *
+session_new(struct chan *c, SSL_CTX *ctx)
+{
+	struct tls *t = mem_zalloc(sizeof(*t));
+	BIO *b;
+
+	if (!t)
+		return NULL;
+	t->chan = c;
+	t->alert = -1;
+	t->ssl = SSL_new(ctx);
+	b = t->ssl ? wire_new(t) : NULL;
+	if (!b) {
+		SSL_free(t->ssl);
+		mem_free(t);
+		ERR_clear_error();
+		return NULL;
+	}
+	SSL_set_bio(t->ssl, b, b);
+	SSL_set_app_data(t->ssl, t);
+	return t;
+}
+
+static void
+session_free(struct tls *t)
+{
+	SSL_free(t->ssl);
+	mem_free(t->early);
+	mem_free(t);
+}
+
+void
+tls_free(struct tls *t)
+{
+	while (t) {
+		struct tls *below = t->below;
+
+		session_free(t);
+		t = below;
+	}
+}
+
+static void
+adopt(struct chan *c, struct tls *t)
+{
+	t->below = c->tls;
+	c->tls = t;
+}
+
+int
+tls_accept(struct chan *c, SSL_CTX *ctx, struct span early)
+{
+	struct tls *t = session_new(c, ctx);
+
+	if (!t)
+		return -1;
+	if (early.n) {
+		t->early = mem_dup(early);
+		t->early_n = early.n;
+		if (!t->early) {
+			session_free(t);
+			return -1;
+		}
+	}
+	SSL_set_accept_state(t->ssl);
+	adopt(c, t);
+	return 0;
+}
+
+static bool
+is_address(const char *host)
+{
+	struct in6_addr a;
+
+	return inet_pton(AF_INET, host, &a) == 1 ||
+	    inet_pton(AF_INET6, host, &a) == 1;
+}
+
+/* Whom the certificate must be for. */
+static int
+expect_host(SSL *ssl, const char *host)
+{
+	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+	char name[256];
+	size_t n = strlen(host);
+
+	if (is_address(host))
+		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1 ? 0 : -1;
+	if (n > 0 && host[n - 1] == '.')
+		n--; /* RFC 6066 3: SNI has no trailing dot, nor has a SAN */
+	if (n == 0 || n >= sizeof(name))
+		return -1;
+	memcpy(name, host, n);
+	name[n] = '\0';
+	X509_VERIFY_PARAM_set_hostflags(param,
+	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return SSL_set1_host(ssl, name) == 1 &&
+		SSL_set_tlsext_host_name(ssl, name) == 1
+	    ? 0
+	    : -1;
+}
+
+int
+tls_connect(struct chan *c, SSL_CTX *ctx, const char *host, SSL_SESSION *resume)
+{
+	struct tls *t = session_new(c, ctx);
+
+	if (!t)
+		return -1;
+	if (expect_host(t->ssl, host) < 0 ||
+	    (resume && SSL_set_session(t->ssl, resume) != 1)) {
+		session_free(t);
+		ERR_clear_error();
+		return -1;
+	}
+	SSL_set_connect_state(t->ssl);
+	adopt(c, t);
+	return 0;
+}
+
+void
+tls_set_owner(struct tls *t, void *owner)
+{
+	t->owner = owner;
+}
+
+void *
+tls_owner_of(const SSL *ssl)
+{
+	return ((struct tls *)SSL_get_app_data(ssl))->owner;
+}
+
+/* --- what went wrong ------------------------------------------------------ */
+
+static void
+set_fault(struct tls *t, enum tls_fault fault, const char *text)
+{
+	t->fault = fault;
+	t->fault_text = text ? text : "TLS failed";
+}
+
+/* The handshake failed: the queue of errors says how, its last entry best. */
+static void
+find_fault(struct tls *t)
+{
+	unsigned long err = ERR_peek_last_error();
+	int reason = ERR_GET_REASON(err);
+	long verify = SSL_get_verify_result(t->ssl);
+
+	t->broken = true;
+	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && verify != X509_V_OK) {
+		set_fault(t, TLS_FAULT_CERTIFICATE,
+		    X509_verify_cert_error_string(verify));
+	} else if (t->lost || t->end) {
+		set_fault(t, TLS_FAULT_LOST,
+		    "the connection was closed during the TLS handshake");
+	} else if (ERR_GET_LIB(err) == ERR_LIB_SSL &&
+	    reason > SSL_AD_REASON_OFFSET) {
+		t->alert = reason - SSL_AD_REASON_OFFSET;
+		set_fault(t, TLS_FAULT_ALERT,
+		    SSL_alert_desc_string_long(t->alert));
+	} else if (reason == ERR_R_MALLOC_FAILURE) {
+		set_fault(t, TLS_FAULT_MEMORY, "out of memory");
+	} else {
+		set_fault(t, TLS_FAULT_PROTOCOL, ERR_reason_error_string(err));
+	}
+	ERR_clear_error();
+}
+
+enum tls_fault
+tls_fault_of(const struct tls *t)
+{
+	return t->fault;
+}
+
+const char *
+tls_fault_text(const struct tls *t)
+{
+	return t->fault_text ? t->fault_text : "";
+}
+
+int
+tls_alert_of(const struct tls *t)
+{
+	return t->alert;
+}
+
+bool
+tls_resumed(const struct tls *t)
+{
+	return SSL_session_reused(t->ssl);
+}
+
+/* --- bytes ---------------------------------------------------------------- */
+
+static bool
+wants_more(const struct tls *t, int res)
+{
+	int err = SSL_get_error(t->ssl, res);
+
+	return err == SSL_ERROR_WANT_READ || err == SSL_ERROR_WANT_WRITE;
+}
+
+int
+tls_handshake(struct tls *t)
+{
+	int res;
+
+	ERR_clear_error();
+	res = SSL_do_handshake(t->ssl);
+	if (res == 1)
+		return 0;
+	if (wants_more(t, res))
+		return CHAN_AGAIN;
+	find_fault(t);
+	return CHAN_ERROR;
+}
+
+/* A read or write failed for good; errno as a socket would set it. */
+static int
+broke(struct tls *t)
+{
+	t->broken = true;
+	ERR_clear_error();
+	errno = ECONNRESET;
+	return CHAN_ERROR;
+}
+
+/* After SSL_read or SSL_peek gave nothing. A stream that ends without a
+ * close_notify has been cut, perhaps by somebody in between (RFC 8446 6.1). */
+static int
+read_result(struct tls *t, int res)
+{
+	if (wants_more(t, res))
+		return CHAN_AGAIN;
+	if (SSL_get_error(t->ssl, res) == SSL_ERROR_ZERO_RETURN)
+		return 0;
+	return broke(t);
+}
+
+ssize_t
+tls_read(struct tls *t, void *p, size_t n)
+{
+	size_t got;
+	int res;
+
+	if (t->broken)
+		return broke(t);
+	ERR_clear_error();
+	res = SSL_read_ex(t->ssl, p, n, &got);
+	return res == 1 ? (ssize_t)got : read_result(t, res);
+}
+
+int
+tls_peek(struct tls *t)
+{
+	size_t got;
+	char byte;
+	int res;
+
+	if (t->broken)
+		return broke(t);
+	ERR_clear_error();
+	res = SSL_peek_ex(t->ssl, &byte, 1, &got);
+	return res == 1 ? 1 : read_result(t, res);
+}
+
+bool
+tls_pending(const struct tls *t)
+{
+	return t->early || SSL_has_pending(t->ssl) ||
+	    (t->below && tls_pending(t->below));
+}
+
+/* The next record's worth of v[i ...] from `skip` on: in place where one part
+ * has it all, else put together in buf. */
+static struct span
+gather(const struct iovec *v, int n, size_t skip, char *buf)
+{
+	size_t have = 0;
+
+	while (n > 0 && skip >= v->iov_len) {
+		skip -= v->iov_len;
+		v++;
+		n--;
+	}
+	if (n == 1 || (n > 0 && v->iov_len - skip >= RECORD_MAX)) {
+		have = v->iov_len - skip;
+		return (struct span){(char *)v->iov_base + skip,
+		    have < RECORD_MAX ? have : RECORD_MAX};
+	}
+	for (; n > 0 && have < RECORD_MAX; v++, n--, skip = 0) {
+		size_t part = v->iov_len - skip;
+
+		if (part > RECORD_MAX - have)
+			part = RECORD_MAX - have;
+		memcpy(buf + have, (char *)v->iov_base + skip, part);
+		have += part;
+	}
+	return (struct span){buf, have};
+}
+
+ssize_t
+tls_writev(struct tls *t, const struct iovec *v, int n)
+{
+	static _Thread_local char buf[RECORD_MAX];
+	size_t want = 0, done = 0, part;
+
+	if (t->broken)
+		return broke(t);
+	for (int i = 0; i < n; i++)
+		want += v[i].iov_len;
+	while (done < want) {
+		struct span s = gather(v, n, done, buf);
+		int res;
+
+		ERR_clear_error();
+		res = SSL_write_ex(t->ssl, s.p, s.n, &part);
+		if (res != 1) {
+			if (SSL_get_error(t->ssl, res) != SSL_ERROR_WANT_WRITE)
+				return broke(t);
+			break;
+		}
+		done += part;
+	}
+	return (ssize_t)done;
+}
+
+void
+tls_shutdown(struct tls *t)
+{
+	if (t->broken || !SSL_is_init_finished(t->ssl) ||
+	    (SSL_get_shutdown(t->ssl) & SSL_SENT_SHUTDOWN))
+		return;
+	ERR_clear_error();
+	(void)SSL_shutdown(t->ssl);
+	ERR_clear_error();
+}
