@@ -137,10 +137,14 @@ class Forms(Case):
         for name in ("X-Theirs", "Keep-Alive"):
             self.assertFalse(r.has(name), name)
 
-    def test_https_target_is_told_to_use_connect(self):
-        d = self.daemon()
-        doc = self.assert_own(501, None, self.get(d, "https://x.test/"))
-        self.assertIn("CONNECT", doc["detail"])
+    def test_https_target_is_spoken_to_over_tls_only(self):
+        """A server that answers TLS with plain HTTP gets no request."""
+        o, d = self.raw_origin(lambda conn: conn.more() and
+                               conn.send(answer(400))), self.daemon()
+        r = self.get(d, "https://%s/" % o.authority)
+        self.assert_own(502, "tls-handshake", r)
+        self.assertIn("tls_protocol_error", r.says)
+        self.assertEqual(1, len(o.conns))
 
     def test_bad_requests_get_an_answer_and_a_close(self):
         o, d = self.origin(answer(200)), self.daemon()
