@@ -4,8 +4,7 @@
  *
  * Decides which fields pass and in which bytes: end-to-end fields as they came,
  * in their order; what concerns one connection only is dropped and, where it
- * is needed, said anew. It refuses to know where the message goes, and what
- * follows from a loop that Via shows.
+ * is needed, said anew. It refuses to know where the message goes.
  *
  * Neighbouring lines that pass are mostly copied in one piece: a head is
  * forwarded with each request and each response.
@@ -13,7 +12,6 @@
 #include "proto/forward.h"
 
 #include "proto/httpdate.h"
-#include "proto/octet.h"
 
 #define BIT(id) (UINT64_C(1) << FIELD_##id)
 
@@ -327,6 +325,24 @@ forward_wants_upgrade(const struct head *h)
 	    each_protocol(NULL, h);
 }
 
+/*
+ * In absolute-form for a proxy. OPTIONS for a whole server has no path there:
+ * the last proxy makes "*" of it (RFC 9112 3.2.4).
+ */
+static void
+put_target(struct draft *d, const struct forward_request *how)
+{
+	if (how->absolute) {
+		draft_lit(d, "http://");
+		draft_span(d, how->host);
+		if (span_eq(how->path, SPAN("*")))
+			return;
+	}
+	if (how->add_slash)
+		draft_lit(d, "/");
+	draft_span(d, how->path);
+}
+
 void
 forward_request_head(struct strbuf *out, const struct head *h,
     const struct forward_request *how)
@@ -338,9 +354,7 @@ forward_request_head(struct strbuf *out, const struct head *h,
 	d.n = 0;
 	draft_span(&d, h->method);
 	draft_lit(&d, " ");
-	if (how->add_slash)
-		draft_lit(&d, "/");
-	draft_span(&d, how->path);
+	put_target(&d, how);
 	draft_lit(&d, " HTTP/1.1\r\nHost: ");
 	draft_span(&d, how->host);
 	draft_lit(&d, "\r\n");
@@ -352,6 +366,8 @@ forward_request_head(struct strbuf *out, const struct head *h,
 	}
 	put_fields(&d, h, anew);
 	put_via(&d, h, how->via);
+	if (how->proxy_auth.n > 0)
+		draft_line(&d, SPAN("Proxy-Authorization"), how->proxy_auth);
 	put_framing(&d, &how->framing);
 	if (how->expect)
 		draft_lit(&d, "Expect: 100-continue\r\n");
@@ -420,70 +436,4 @@ forward_response_head(struct strbuf *out, const struct head *h,
 	put_response_connection(&d, how);
 	draft_lit(&d, "\r\n");
 	draft_flush(&d);
-}
-
-/*
- * Takes the next element off a Via value. Commas inside a comment, which may
- * nest, do not separate (RFC 9110 7.6.3, 5.6.5).
- */
-static bool
-next_hop(struct span *rest, struct span *ret_hop)
-{
-	unsigned depth = 0;
-	size_t i;
-
-	if (rest->n == 0)
-		return false;
-	for (i = 0; i < rest->n; i++) {
-		char c = rest->p[i];
-
-		if (c == ',' && depth == 0)
-			break;
-		if (c == '\\' && depth > 0 && i + 1 < rest->n)
-			i++;
-		else if (c == '(')
-			depth++;
-		else if (c == ')' && depth > 0)
-			depth--;
-	}
-	*ret_hop = span_trim((struct span){rest->p, i});
-	i += i < rest->n;
-	*rest = (struct span){rest->p + i, rest->n - i};
-	return true;
-}
-
-/* The second word of: received-protocol RWS received-by [ RWS comment ] */
-static struct span
-received_by(struct span hop)
-{
-	size_t at = 0, end;
-
-	while (at < hop.n && !octet_is_blank(hop.p[at]))
-		at++;
-	while (at < hop.n && octet_is_blank(hop.p[at]))
-		at++;
-	for (end = at; end < hop.n; end++) {
-		if (octet_is_blank(hop.p[end]) || hop.p[end] == '(')
-			break;
-	}
-	return (struct span){hop.p + at, end - at};
-}
-
-bool
-forward_via_has(const struct head *h, struct span pseudonym)
-{
-	struct span rest, hop;
-
-	if (!head_has(h, FIELD_VIA) || pseudonym.n == 0)
-		return false;
-	for (unsigned i = 0; i < h->nfields; i++) {
-		if (h->fields[i].id != FIELD_VIA)
-			continue;
-		rest = h->fields[i].value;
-		while (next_hop(&rest, &hop)) {
-			if (span_ieq(received_by(hop), pseudonym))
-				return true;
-		}
-	}
-	return false;
 }

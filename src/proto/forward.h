@@ -40,7 +40,12 @@ bool forward_names_fields(const struct head *h);
 struct forward_request {
 	struct span host;      /* the Host value to send: authority.text of the
 	                        * target, as a rule */
-	struct span path;      /* request target to send, origin-form */
+	struct span path;      /* request target to send: origin-form, "*", or
+	                        * of CONNECT host:port */
+	bool absolute;         /* to a proxy: "http://" and host before path
+	                        * (RFC 9112 3.2.2) */
+	struct span proxy_auth; /* value of Proxy-Authorization for that proxy,
+	                        * or empty; the client's own never passes */
 	bool add_slash;        /* put "/" before path (target.query_only) */
 	struct framing framing;
 	struct span via;       /* pseudonym for Via, e.g. "abided" */

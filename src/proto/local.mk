@@ -2,8 +2,11 @@
 PROTO_FILES = \
 	src/proto/chunked.c \
 	src/proto/chunked.h \
+	src/proto/connect.c \
+	src/proto/connect.h \
 	src/proto/forward.c \
 	src/proto/forward.h \
+	src/proto/forward_via.c \
 	src/proto/framing.c \
 	src/proto/framing.h \
 	src/proto/head.c \

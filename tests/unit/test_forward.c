@@ -471,6 +471,62 @@ via_has_when_received_by_us_then_true(void **state)
 	assert_false(forward_via_has(&head, SPAN("abided")));
 }
 
+/* For a parent proxy: the whole URL, and what that proxy alone may read. */
+static void
+request_when_next_is_a_proxy_then_absolute_form(void **state)
+{
+	static const struct {
+		const char *method, *host, *path, *want;
+		bool add_slash;
+	} rows[] = {
+	    {"GET", "a.test", "/p?q", "GET http://a.test/p?q", false},
+	    {"GET", "a.test:81", "?q", "GET http://a.test:81/?q", true},
+	    {"POST", "[::1]:81", "/", "POST http://[::1]:81/", false},
+	    {"OPTIONS", "a.test", "*", "OPTIONS http://a.test", false},
+	    {"OPTIONS", "a.test", "/*", "OPTIONS http://a.test/*", false},
+	};
+	char in[256], want[256];
+
+	(void)state;
+	req_how.absolute = true;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		(void)snprintf(in, sizeof(in),
+		    "%s http://x.test/ HTTP/1.1\r\nHost: x.test\r\n\r\n",
+		    rows[i].method);
+		(void)snprintf(want, sizeof(want),
+		    "%s HTTP/1.1\r\nHost: %s\r\n" VIA "\r\n", rows[i].want,
+		    rows[i].host);
+		req_how.host = span_of(rows[i].host);
+		req_how.path = span_of(rows[i].path);
+		req_how.add_slash = rows[i].add_slash;
+		take_request(in);
+		forward_request_head(&out, &head, &req_how);
+		assert_out(want);
+	}
+}
+
+static void
+request_when_proxy_auth_is_set_then_it_replaces_the_clients(void **state)
+{
+	(void)state;
+	req_how.proxy_auth = SPAN("Basic dTpw");
+	assert_request("Proxy-Authorization: Basic Y2xpZW50\r\nA: 1\r\n",
+	    "A: 1\r\n" VIA "Proxy-Authorization: Basic dTpw\r\n");
+}
+
+static void
+request_when_connect_then_authority_form(void **state)
+{
+	(void)state;
+	take_request("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n"
+		     "User-Agent: u\r\nProxy-Connection: keep-alive\r\n"
+		     "Content-Length: 0\r\nVia: 1.1 x\r\n\r\n");
+	req_how.host = req_how.path = SPAN("a.test:443");
+	forward_request_head(&out, &head, &req_how);
+	assert_out("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n"
+		   "User-Agent: u\r\nVia: 1.1 x\r\n" VIA "\r\n");
+}
+
 int
 main(void)
 {
@@ -488,6 +544,9 @@ main(void)
 	    TEST(request_when_upgrade_passes_then_both_lines_without_h2c),
 	    TEST(upgrade_when_wanted_and_allowed_then_true),
 	    TEST(request_when_http_1_0_and_query_only_then_rewritten),
+	    TEST(request_when_next_is_a_proxy_then_absolute_form),
+	    TEST(request_when_proxy_auth_is_set_then_it_replaces_the_clients),
+	    TEST(request_when_connect_then_authority_form),
 	    TEST(response_when_end_to_end_then_bytes_are_kept),
 	    TEST(response_when_hop_by_hop_then_dropped),
 	    TEST(response_when_framed_then_said_once),
