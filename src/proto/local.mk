@@ -12,6 +12,8 @@ PROTO_FILES = \
 	src/proto/head.c \
 	src/proto/head.h \
 	src/proto/head_fields.c \
+	src/proto/hello.c \
+	src/proto/hello.h \
 	src/proto/httpdate.c \
 	src/proto/httpdate.h \
 	src/proto/octet.c \

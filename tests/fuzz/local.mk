@@ -7,6 +7,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_conf \
 	tests/fuzz/fuzz_expiry \
 	tests/fuzz/fuzz_head \
+	tests/fuzz/fuzz_hello \
 	tests/fuzz/fuzz_hint \
 	tests/fuzz/fuzz_httpdate \
 	tests/fuzz/fuzz_target

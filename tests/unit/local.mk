@@ -20,6 +20,7 @@ UNIT_TESTS = \
 	tests/unit/test_hash \
 	tests/unit/test_head \
 	tests/unit/test_heap \
+	tests/unit/test_hello \
 	tests/unit/test_hint \
 	tests/unit/test_hints_doc \
 	tests/unit/test_histogram \
