@@ -18,6 +18,8 @@
 static void
 conf_free(struct conf *c)
 {
+	for (struct conf_places *p = c->no_proxies; p != NULL; p = p->next)
+		rules_free(&p->hosts);
 	rules_free(&c->allow.hosts);
 	rules_free(&c->deny.hosts);
 	rules_free(&c->rules);

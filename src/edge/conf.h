@@ -53,11 +53,12 @@ struct conf_nets {
 };
 bool conf_nets_have(const struct conf_nets *nets, const struct in6_addr *a);
 
-/* allow_destinations or deny_destinations, classes expanded. */
+/* allow_destinations, deny_destinations or no_proxy, classes expanded. */
 struct conf_places {
 	bool all;           /* "*" */
 	struct conf_nets nets;
 	struct rules hosts; /* host patterns; owns its maps */
+	struct conf_places *next; /* in conf.no_proxies */
 };
 
 /* A file that a start needs. */
@@ -95,7 +96,7 @@ struct conf_service {
 	                        * the system's store, no certificate */
 	struct conf_parent parent;
 	const struct conf_places *no_proxy; /* reached without the parent; NULL:
-	                        * nothing is */
+	                        * nothing is; see conf_places_name */
 	struct tls_upstream *tls_upstream; /* in conf.tls: how TLS is spoken to
 	                        * its servers */
 	void *state;           /* opaque here: set by who publishes the conf, to
@@ -146,6 +147,7 @@ struct conf {
 	struct conf_service **services; /* in the order of the file */
 	size_t nservices;
 	struct rules rules;             /* host, route -> struct conf_service * */
+	struct conf_places *no_proxies; /* all there are, for their maps */
 
 	const char *const *texts;       /* per row of the table: the value of a
 	                                 * [proxy] or [dns] option in one line;
@@ -229,6 +231,10 @@ bool conf_connect_port_allowed(const struct conf *c, uint16_t port);
  */
 enum conf_access { CONF_ALLOWED, CONF_DENIED, CONF_ASK_ADDRESS };
 enum conf_access conf_host_access(const struct conf *c, struct span host,
+    uint16_t port);
+/* Does the list name it? An address by its block too; nothing is resolved.
+ * Host without brackets. places may be NULL: it names nothing. */
+bool conf_places_name(const struct conf_places *places, struct span host,
     uint16_t port);
 bool conf_addr_allowed(const struct conf *c, const struct in6_addr *a);
 

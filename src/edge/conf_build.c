@@ -2,7 +2,7 @@
 /*
  * conf_build.c: values, layer upon layer.
  *
- *   built-in default (text of the row) < [defaults] < [service NAME]
+ *   built-in default (text of the row) < [tls] < [defaults] < [service NAME]
  *
  * Decides in what order values are applied and how a refused one is reported.
  * A built-in default goes through the same function as what a user wrote. A
@@ -30,18 +30,21 @@ no_memory(struct build *b)
 	b->draft->pool.failed = true;
 }
 
-/* "KEY 'ITEM': why; it takes ..." */
+/* "KEY 'ITEM': why; it takes ..."; of a secret: "KEY: why". */
 static void
 report(struct build *b, struct conf_setting *set, struct span item, int rc)
 {
 	const struct conf_option *opt = b->to.opt;
 	struct conf_problems *p = b->draft->problems;
+	struct span shown = opt->secret ? SPAN("") : item;
+	const char *open = opt->secret ? "" : " '";
+	const char *close = opt->secret ? "" : "'";
 	struct strbuf takes;
 
 	set->bad = true;
 	if (rc == CONF_SET_TOLD) {
-		conf_problem(p, set->where, "%s '%.*s': %s", opt->key,
-		    SPAN_ARG(item), b->to.why);
+		conf_problem(p, set->where, "%s%s%.*s%s: %s", opt->key, open,
+		    SPAN_ARG(shown), close, b->to.why);
 		return;
 	}
 	strbuf_init(&takes, 1024);
@@ -49,8 +52,8 @@ report(struct build *b, struct conf_setting *set, struct span item, int rc)
 	if (takes.failed)
 		no_memory(b);
 	else
-		conf_problem(p, set->where, "%s '%.*s': %s; it takes %.*s",
-		    opt->key, SPAN_ARG(item), b->to.why,
+		conf_problem(p, set->where, "%s%s%.*s%s: %s; it takes %.*s",
+		    opt->key, open, SPAN_ARG(shown), close, b->to.why,
 		    SPAN_ARG(strbuf_view(&takes)));
 	strbuf_free(&takes);
 }
@@ -59,6 +62,7 @@ static void
 set_one(struct build *b, struct conf_setting *set, struct span item)
 {
 	b->to.why = "";
+	b->to.where = set->where;
 	int rc = b->to.opt->set(&b->to, item);
 
 	if (rc == CONF_SET_NO_MEMORY)
@@ -227,10 +231,12 @@ build_defaults(struct build *b)
 	struct conf_service *s = &b->to.conf->defaults;
 
 	s->name = "";
-	b->to.service = s;
-	b->to.aside = false;
 	apply_built_in(b, CONF_IN_DEFAULTS);
+	apply_section(b, &b->draft->tls);
+	conf_check_upstream(b->draft, &b->draft->tls, s);
+	conf_check_tls(b->draft, b->to.conf);
 	apply_section(b, &b->draft->defaults);
+	conf_check_upstream(b->draft, &b->draft->defaults, s);
 	/* One state per server: what else could strangers have in common? */
 	s->policy.key[0] = (struct policy_key_part){.kind = POLICY_KEY_HOST};
 	s->policy.nkey = 1;
@@ -254,6 +260,7 @@ build_service(struct build *b, struct conf_section *sec)
 	b->to.aside = sec->aside;
 	s->policy.nkey = 0; /* the default of `key`, which only services have */
 	apply_section(b, sec);
+	conf_check_upstream(b->draft, sec, s);
 	conf_check_service(b->draft, c, sec, s);
 	if (!sec->aside) {
 		v[c->nservices++] = s;
@@ -278,10 +285,12 @@ processors(void)
 void
 conf_build(struct conf_draft *d, struct conf *c)
 {
-	struct build b = {.draft = d, .to = {.conf = c}};
+	struct build b = {.draft = d,
+	    .to = {.conf = c, .service = &c->defaults}};
 
 	apply_built_in(&b, CONF_IN_PROXY);
 	apply_built_in(&b, CONF_IN_DNS);
+	apply_built_in(&b, CONF_IN_TLS);
 	apply_section(&b, &d->proxy);
 	apply_section(&b, &d->dns);
 	keep_texts(&b);

@@ -21,6 +21,12 @@ void conf_build(struct conf_draft *d, struct conf *c);
  */
 void conf_check_service(struct conf_draft *d, struct conf *c,
     const struct conf_section *sec, struct conf_service *s);
+/* Right after the settings of a layer, [tls] being one, and before those of the
+ * next: what one takes away, the next can't see. */
+void conf_check_upstream(struct conf_draft *d, const struct conf_section *sec,
+    struct conf_service *s);
+/* After those of [tls]. */
+void conf_check_tls(struct conf_draft *d, struct conf *c);
 void conf_check_whole(struct conf_draft *d, struct conf *c);
 
 #endif

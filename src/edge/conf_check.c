@@ -10,7 +10,6 @@
 #include "edge/conf_build.h"
 
 #include "edge/conf_value.h"
-#include "policy/pattern.h"
 
 /* Where a value comes from, for a service that may have inherited it. */
 struct origin {
@@ -104,23 +103,6 @@ finish_rates(struct conf_draft *d, const struct conf_section *sec,
 		    text_of(&burst), sec->name);
 }
 
-/* The host of a pattern that is no wildcard, without brackets and port. */
-static bool
-plain_host(struct span pattern, struct span *ret_host, uint16_t *ret_port)
-{
-	struct pattern p;
-	struct span rest = pattern;
-
-	if (pattern_parse(pattern, &p) != NULL || p.is_any || p.is_wildcard)
-		return false;
-	bool bracket = pattern.p[0] == '[';
-	if (bracket)
-		rest = (struct span){pattern.p + 1, pattern.n - 1};
-	(void)span_cut(&rest, bracket ? ']' : ':', ret_host);
-	*ret_port = p.port ? p.port : 80;
-	return true;
-}
-
 static void
 finish_route(struct conf_draft *d, struct conf *c,
     const struct conf_section *sec, struct conf_service *s)
@@ -139,16 +121,122 @@ finish_route(struct conf_draft *d, struct conf *c,
 	if (s->route == NULL)
 		return;
 	for (size_t i = 0; i < s->nhosts; i++) {
-		if (plain_host(span_of(s->hosts[i]), &host, &s->route_port)) {
-			s->route_host = conf_pool_dup(&c->pool, host);
-			return;
-		}
+		const char *why;
+		uint16_t port;
+
+		if (value_plain_host(span_of(s->hosts[i]), &host, &port,
+			&why) != 0)
+			continue;
+		s->route_host = conf_pool_dup(&c->pool, host);
+		s->route_port = port               ? port
+		    : s->tls == CONF_TLS_ORIGINATE ? 443
+						   : 80;
+		return;
 	}
 	if (!is_bad(&hosts))
 		conf_problem(d->problems, route.set->where,
 		    "route (%s) leads nowhere: hosts of service '%s' names no "
 		    "host without a wildcard; add one",
 		    s->route, s->name);
+}
+
+/* --- TLS ----------------------------------------------------------------- */
+
+/*
+ * A certificate and its key come from one section: a key of another layer would
+ * hardly fit. One of them taken away takes the other along.
+ */
+static void
+finish_pair(struct conf_draft *d, const struct conf_section *sec,
+    const char *cert_key, const char *key_key, struct conf_file *cert,
+    struct conf_file *key)
+{
+	struct origin c = origin_of(d, sec, cert_key);
+	struct origin k = origin_of(d, sec, key_key);
+	bool has_cert = c.own && cert->path, has_key = k.own && key->path;
+
+	if (is_bad(&c) || is_bad(&k) || (!c.own && !k.own))
+		return;
+	if (has_cert && !has_key)
+		conf_problem(d->problems, c.set->where,
+		    "%s without %s; give both", cert_key, key_key);
+	else if (has_key && !has_cert)
+		conf_problem(d->problems, k.set->where,
+		    "%s without %s; give both", key_key, cert_key);
+	else if (!has_cert)
+		*cert = *key = (struct conf_file){.path = NULL};
+}
+
+void
+conf_check_upstream(struct conf_draft *d, const struct conf_section *sec,
+    struct conf_service *s)
+{
+	finish_pair(d, sec, "upstream_cert", "upstream_key", &s->upstream_cert,
+	    &s->upstream_key);
+}
+
+/* Whether [tls] has a pair, or something wrong in its place, told already. */
+static bool
+has_pair(const struct conf_draft *d, const char *cert_key, const char *key_key,
+    const struct conf_file *cert, const struct conf_file *key)
+{
+	struct origin c = origin_of(d, &d->tls, cert_key);
+	struct origin k = origin_of(d, &d->tls, key_key);
+
+	return cert->path || key->path || is_bad(&c) || is_bad(&k);
+}
+
+static void
+check_tls_word(struct conf_draft *d, const struct conf *c,
+    const struct conf_section *sec, const struct conf_service *s)
+{
+	struct origin tls = origin_of(d, sec, "tls");
+
+	if (!tls.own || is_bad(&tls) || s->tls == CONF_TLS_TUNNEL)
+		return;
+	if (sec->in == CONF_IN_DEFAULTS)
+		conf_problem(d->problems, tls.set->where,
+		    "tls (%s) in [defaults] would take in every host; give it "
+		    "to a [service NAME] with their names, or with hosts = *",
+		    text_of(&tls));
+	else if (s->tls == CONF_TLS_INTERCEPT &&
+	    !has_pair(d, "ca_cert", "ca_key", &c->ca_cert, &c->ca_key))
+		conf_problem(d->problems, tls.set->where,
+		    "tls (intercept) needs ca_cert and ca_key in [tls]; "
+		    "\"abidectl ca init\" makes both files");
+}
+
+/* A listener for TLS has something to show. */
+static void
+check_listeners(struct conf_draft *d, const struct conf *c)
+{
+	const struct conf_setting *set = origin_of(d, &d->proxy, "listen").set;
+
+	if (has_pair(d, "listen_cert", "listen_key", &c->listen_cert,
+		&c->listen_key))
+		return;
+	for (; set != NULL; set = set->next) {
+		struct span rest = span_of(set->value), item;
+
+		while (value_next_item(&rest, &item)) {
+			if (!set->bad && span_starts(item, SPAN("tls:")))
+				conf_problem(d->problems, set->where,
+				    "listen '%.*s' needs listen_cert and "
+				    "listen_key in [tls]",
+				    SPAN_ARG(item));
+		}
+	}
+}
+
+/* --- the whole ----------------------------------------------------------- */
+
+void
+conf_check_tls(struct conf_draft *d, struct conf *c)
+{
+	finish_pair(d, &d->tls, "ca_cert", "ca_key", &c->ca_cert, &c->ca_key);
+	finish_pair(d, &d->tls, "listen_cert", "listen_key", &c->listen_cert,
+	    &c->listen_key);
+	check_listeners(d, c);
 }
 
 void
@@ -169,6 +257,7 @@ conf_check_service(struct conf_draft *d, struct conf *c,
 	    p->deadline_ms);
 	p->service.half_open_ms = SERVICE_HALF_OPEN_MS;
 	finish_rates(d, sec, s);
+	check_tls_word(d, c, sec, s);
 	if (sec->in == CONF_IN_SERVICE)
 		finish_route(d, c, sec, s);
 }

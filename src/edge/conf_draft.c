@@ -18,6 +18,7 @@ conf_draft_init(struct conf_draft *d, struct conf_problems *problems)
 	*d = (struct conf_draft){
 	    .problems = problems,
 	    .proxy = {.in = CONF_IN_PROXY},
+	    .tls = {.in = CONF_IN_TLS},
 	    .dns = {.in = CONF_IN_DNS},
 	    .defaults = {.in = CONF_IN_DEFAULTS},
 	};
@@ -98,7 +99,7 @@ static void
 no_such_section(struct conf_draft *d, struct span header,
     struct conf_where where)
 {
-	static const char *const names[] = {"proxy", "dns", "defaults",
+	static const char *const names[] = {"proxy", "tls", "dns", "defaults",
 	    "service NAME"};
 	struct span rest = header, word;
 	const char *near = NULL;
@@ -121,8 +122,8 @@ no_such_section(struct conf_draft *d, struct span header,
 		    SPAN_ARG(header), near);
 	else
 		conf_problem(d->problems, where,
-		    "unknown section [%.*s]; there are [proxy], [dns], "
-		    "[defaults] and [service NAME]",
+		    "unknown section [%.*s]; there are [proxy], [tls], "
+		    "[dns], [defaults] and [service NAME]",
 		    SPAN_ARG(header));
 }
 
@@ -132,6 +133,8 @@ single_section(struct conf_draft *d, struct span header)
 {
 	if (span_eq(header, SPAN("proxy")))
 		return &d->proxy;
+	if (span_eq(header, SPAN("tls")))
+		return &d->tls;
 	if (span_eq(header, SPAN("dns")))
 		return &d->dns;
 	if (span_eq(header, SPAN("defaults")))
@@ -262,10 +265,14 @@ struct conf_where
 conf_draft_over_where(struct conf_draft *d, const struct conf_override *o)
 {
 	struct conf_where where = {.file = o->from};
+	const struct conf_option *opt = conf_option_anywhere(span_of(o->key));
 	struct strbuf b;
 
 	strbuf_init(&b, SIZE_MAX);
-	strbuf_fmt(&b, "%s %s.%s=%s", o->from, o->section, o->key, o->value);
+	strbuf_fmt(&b, "%s %s.%s", o->from, o->section, o->key);
+	/* A key that is mistyped may have meant one with a secret. */
+	if (opt != NULL && !opt->secret)
+		strbuf_fmt(&b, "=%s", o->value);
 	const char *text =
 	    b.failed ? NULL : conf_pool_dup(&d->pool, strbuf_view(&b));
 	if (text != NULL)

@@ -34,7 +34,7 @@ struct conf_section {
 struct conf_draft {
 	struct conf_pool pool;          /* owns all below */
 	struct conf_problems *problems; /* borrows */
-	struct conf_section proxy, dns, defaults;
+	struct conf_section proxy, tls, dns, defaults;
 	struct conf_section *services, **services_end;
 	bool include_overridden;        /* files' own includes are not read */
 };
@@ -59,7 +59,7 @@ const struct conf_option *conf_draft_add(struct conf_draft *d,
 
 /* What the files say about the option gives way to it. */
 void conf_draft_override(struct conf_draft *d, const struct conf_override *o);
-/* "-s proxy.workers=2", in the pool. */
+/* "-s proxy.workers=2", in the pool; without a value that may be a secret. */
 struct conf_where conf_draft_over_where(struct conf_draft *d,
     const struct conf_override *o);
 

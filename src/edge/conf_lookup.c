@@ -102,12 +102,16 @@ conf_sections_text(unsigned in)
 	switch (in) {
 	case CONF_IN_PROXY:
 		return "[proxy]";
+	case CONF_IN_TLS:
+		return "[tls]";
 	case CONF_IN_DNS:
 		return "[dns]";
 	case CONF_IN_DEFAULTS:
 		return "[defaults]";
 	case CONF_IN_SERVICE:
 		return "[service NAME]";
+	case CONF_IN_TLS | CONF_IN_POLICY:
+		return "[tls], [defaults] or [service NAME]";
 	default:
 		return "[defaults] or [service NAME]";
 	}

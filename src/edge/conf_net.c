@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 
 #include "edge/conf_value.h"
+#include "policy/pattern.h"
 
 static const unsigned char mapped_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0xff, 0xff};
@@ -97,6 +98,20 @@ conf_host_access(const struct conf *c, struct span host, uint16_t port)
 	if (c->deny.all && c->allow.nets.n == 0)
 		return CONF_DENIED;
 	return CONF_ASK_ADDRESS;
+}
+
+bool
+conf_places_name(const struct conf_places *places, struct span host,
+    uint16_t port)
+{
+	struct in6_addr addr;
+	const char *why;
+
+	if (places == NULL)
+		return false;
+	return places->all || rules_find_host(&places->hosts, host, port) ||
+	    (value_address(host, &addr, &why) == 0 &&
+		conf_nets_have(&places->nets, &addr));
 }
 
 /*
@@ -270,5 +285,25 @@ value_endpoint(struct span s, int default_port, int min_port,
 	}
 	*ret_addr = addr;
 	*ret_port = (uint16_t)number;
+	return 0;
+}
+
+int
+value_plain_host(struct span s, struct span *ret_host, uint16_t *ret_port,
+    const char **ret_why)
+{
+	struct span rest = s;
+	struct pattern p;
+
+	*ret_why = pattern_parse(s, &p);
+	if (*ret_why == NULL && (p.is_any || p.is_wildcard))
+		*ret_why = "a wildcard is no host";
+	if (*ret_why != NULL)
+		return -1;
+	bool bracket = s.p[0] == '[';
+	if (bracket)
+		rest = (struct span){s.p + 1, s.n - 1};
+	(void)span_cut(&rest, bracket ? ']' : ':', ret_host);
+	*ret_port = p.port;
 	return 0;
 }

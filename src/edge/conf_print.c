@@ -21,6 +21,9 @@ static const struct {
     {CONF_IN_PROXY, "[proxy]", "[proxy]",
 	"The daemon as a whole: where it listens, for whom, and how much it "
 	"takes on."},
+    {CONF_IN_TLS, "[tls]", "[tls]",
+	"Certificates and keys. The files are read at the start and at each "
+	"reload."},
     {CONF_IN_DNS, "[dns]", "[dns]", "How names of servers are resolved."},
     {CONF_IN_DEFAULTS, "[defaults]", "[defaults] and [service NAME]",
 	"Policy: how throttling is met. [defaults] holds for every server that "
@@ -39,8 +42,22 @@ static const struct {
 static bool
 shown_in(const struct conf_option *opt, enum conf_in in)
 {
-	return (opt->in & in) &&
-	    (in != CONF_IN_SERVICE || opt->in == CONF_IN_SERVICE);
+	size_t i = 0;
+
+	while (!(opt->in & sections[i].in))
+		i++;
+	return sections[i].in == in;
+}
+
+/* Where else it may or may not stand, behind a full stop. */
+static struct span
+note_of(const struct conf_option *opt)
+{
+	if (opt->in == CONF_IN_DEFAULTS)
+		return SPAN(" Not in a service.");
+	if (opt->in == (CONF_IN_TLS | CONF_IN_POLICY))
+		return SPAN(" May stand in [defaults] and in a service too.");
+	return SPAN("");
 }
 
 /* A comment, broken between words. */
@@ -73,8 +90,7 @@ print_takes(FILE *to, const struct conf_option *opt)
 	strbuf_lit(&b, "Takes ");
 	conf_put_takes(&b, opt);
 	strbuf_char(&b, '.');
-	if (opt->in == CONF_IN_DEFAULTS)
-		strbuf_lit(&b, " Not in a service.");
+	strbuf_span(&b, note_of(opt));
 	if (opt->restart)
 		strbuf_lit(&b, " A change waits for a restart.");
 	print_comment(to, strbuf_view(&b));
@@ -143,8 +159,7 @@ print_row(FILE *to, const struct conf_option *opt)
 	else
 		(void)fputs(" | | ", to);
 	print_cell(to, span_of(opt->help));
-	if (opt->in == CONF_IN_DEFAULTS)
-		(void)fputs(" Not in a service.", to);
+	print_cell(to, note_of(opt));
 	(void)fprintf(to, " | %s |\n", opt->restart ? "restart" : "reload");
 	strbuf_free(&takes);
 }
@@ -222,8 +237,7 @@ print_item(FILE *to, const struct conf_option *opt)
 	strbuf_lit(&takes, "Takes ");
 	conf_put_takes(&takes, opt);
 	strbuf_char(&takes, '.');
-	if (opt->in == CONF_IN_DEFAULTS)
-		strbuf_lit(&takes, " Not in a service.");
+	strbuf_span(&takes, note_of(opt));
 	if (opt->restart)
 		strbuf_lit(&takes, " A change waits for a restart.");
 	print_roff(to, strbuf_view(&takes));

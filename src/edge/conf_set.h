@@ -15,6 +15,7 @@ struct conf_setter {
 	struct conf *conf;
 	struct conf_service *service; /* CONF_IN_POLICY only */
 	const struct conf_option *opt;
+	struct conf_where where; /* of the setting at hand */
 	bool aside;       /* a service given twice: looked at, but not kept */
 	const char *why;  /* out: what is wrong with the item */
 	char buf[256];    /* room for a `why` that is made up */
@@ -44,6 +45,11 @@ int conf_set_dir(struct conf_setter *to, struct span item);
 int conf_set_servers(struct conf_setter *to, struct span item);
 int conf_set_include(struct conf_setter *to, struct span item);
 
+/* Of TLS and of the way upstream; secrets never reach `why`. */
+int conf_set_file(struct conf_setter *to, struct span item);
+int conf_set_parent(struct conf_setter *to, struct span item);
+int conf_set_no_proxy(struct conf_setter *to, struct span item);
+
 /* Of a policy. */
 int conf_set_statuses(struct conf_setter *to, struct span item);
 int conf_set_non_idempotent(struct conf_setter *to, struct span item);
@@ -58,6 +64,9 @@ void *conf_field(const struct conf_setter *to);
 int conf_set_bad(struct conf_setter *to, const char *why);
 int conf_set_told(struct conf_setter *to, const char *fmt, ...)
     AB_PRINTF(2, 3);
+/* One item of a list of places; the words that stand alone are taken out. */
+int conf_add_place(struct conf_setter *to, struct conf_places *places,
+    struct span item);
 /* A copy in the pool, into *ret. */
 AB_MUST int conf_set_text(struct conf_setter *to, struct span s,
     const char **ret);

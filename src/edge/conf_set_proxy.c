@@ -65,29 +65,64 @@ find_listen(const struct conf *c, const struct conf_listen *l)
 	return NULL;
 }
 
+/* Takes "tls:" or "transparent:" off the front. */
+static enum conf_listen_kind
+take_kind(struct span *s)
+{
+	static const struct {
+		struct span word;
+		enum conf_listen_kind kind;
+	} kinds[] = {
+	    {{"tls:", 4}, CONF_LISTEN_TLS},
+	    {{"transparent:", 12}, CONF_LISTEN_TRANSPARENT},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t n = kinds[i].word.n;
+
+		if (!span_starts(*s, kinds[i].word))
+			continue;
+		*s = (struct span){s->p + n, s->n - n};
+		return kinds[i].kind;
+	}
+	return CONF_LISTEN_PLAIN;
+}
+
+static int
+fill_addr(struct conf_setter *to, struct conf_listen *l, struct span text,
+    uint16_t *ret_port)
+{
+	struct in6_addr addr;
+
+	l->kind = take_kind(&text);
+	if (span_starts(text, SPAN("unix:"))) {
+		if (l->kind != CONF_LISTEN_PLAIN)
+			return conf_set_bad(to,
+			    "a unix socket takes no tls: or transparent:");
+		*ret_port = 1;
+		return fill_unix(to, l, (struct span){text.p + 5, text.n - 5});
+	}
+	if (value_endpoint(text, -1, 0, &addr, ret_port, &to->why) != 0)
+		return CONF_SET_BAD;
+	fill_tcp(l, &addr, *ret_port);
+	return CONF_SET_OK;
+}
+
 int
 conf_set_listen(struct conf_setter *to, struct span item)
 {
 	struct conf *c = to->conf;
 	struct conf_listen l = {.addr_len = 0};
-	struct in6_addr addr;
-	uint16_t port = 1;
-	int rc;
+	uint16_t port;
 
 	if (item.p == NULL) {
 		c->listen = NULL;
 		c->nlisten = 0;
 		return CONF_SET_OK;
 	}
-	if (span_starts(item, SPAN("unix:"))) {
-		rc = fill_unix(to, &l, (struct span){item.p + 5, item.n - 5});
-		if (rc != CONF_SET_OK)
-			return rc;
-	} else if (value_endpoint(item, -1, 0, &addr, &port, &to->why) != 0) {
-		return CONF_SET_BAD;
-	} else {
-		fill_tcp(&l, &addr, port);
-	}
+	int rc = fill_addr(to, &l, item, &port);
+	if (rc != CONF_SET_OK)
+		return rc;
 	/* Any number of free ports may be asked for. */
 	const struct conf_listen *other = port ? find_listen(c, &l) : NULL;
 	if (other != NULL)
@@ -237,16 +272,9 @@ mistyped_class(struct span item)
 }
 
 int
-conf_set_places(struct conf_setter *to, struct span item)
+conf_add_place(struct conf_setter *to, struct conf_places *places,
+    struct span item)
 {
-	struct conf_places *places = conf_field(to);
-
-	if (item.p == NULL) {
-		rules_free(&places->hosts);
-		*places = (struct conf_places){.all = false};
-		return rules_init(&places->hosts) == 0 ? CONF_SET_OK
-						       : CONF_SET_NO_MEMORY;
-	}
 	if (span_eq(item, SPAN("*"))) {
 		places->all = true;
 		return CONF_SET_OK;
@@ -259,6 +287,19 @@ conf_set_places(struct conf_setter *to, struct span item)
 	if (meant != NULL)
 		return conf_set_told(to, "did you mean '%s'?", meant);
 	return add_place(to, places, item);
+}
+
+int
+conf_set_places(struct conf_setter *to, struct span item)
+{
+	struct conf_places *places = conf_field(to);
+
+	if (item.p != NULL)
+		return conf_add_place(to, places, item);
+	rules_free(&places->hosts);
+	*places = (struct conf_places){.all = false};
+	return rules_init(&places->hosts) == 0 ? CONF_SET_OK
+					       : CONF_SET_NO_MEMORY;
 }
 
 int

@@ -19,8 +19,15 @@
 
 #define PROXY(field) .in = CONF_IN_PROXY, .at = offsetof(struct conf, field)
 #define DNS(field) .in = CONF_IN_DNS, .at = offsetof(struct conf, field)
+#define TLS(field) .in = CONF_IN_TLS, .at = offsetof(struct conf, field)
+/* [tls] is the layer below [defaults]. */
+#define SERVER_TLS(field) \
+	.in = CONF_IN_TLS | CONF_IN_POLICY, \
+	.at = offsetof(struct conf_service, field)
 #define POLICY(field) \
 	.in = CONF_IN_POLICY, .at = offsetof(struct conf_service, policy.field)
+#define SERVICE_OR_DEFAULT(field) \
+	.in = CONF_IN_POLICY, .at = offsetof(struct conf_service, field)
 #define SERVICE(field) \
 	.in = CONF_IN_SERVICE, .at = offsetof(struct conf_service, field)
 
@@ -29,6 +36,9 @@ static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const strategies[] = {"auto", "exponential",
     "response_header", NULL};
 static const char *const resets[] = {"never", "idempotent", "always", NULL};
+static const char *const tls_words[] = {"tunnel", "intercept", "originate",
+    NULL};
+static const char *const tls_versions[] = {"1.2", "1.3", NULL};
 /* A choice is kept by its place in the list. */
 _Static_assert(LOG_ERR == 0 && LOG_DEBUG == 3, "log_levels");
 _Static_assert(LOG_TEXT == 0 && LOG_JSON == 1, "log_formats");
@@ -37,6 +47,10 @@ _Static_assert(STRATEGY_AUTO == 0 && STRATEGY_EXPONENTIAL == 1 &&
     "strategies");
 _Static_assert(RESET_NEVER == 0 && RESET_IDEMPOTENT == 1 && RESET_ALWAYS == 2,
     "resets");
+_Static_assert(CONF_TLS_TUNNEL == 0 && CONF_TLS_INTERCEPT == 1 &&
+	CONF_TLS_ORIGINATE == 2,
+    "tls_words");
+_Static_assert(CONF_TLS_1_2 == 0 && CONF_TLS_1_3 == 1, "tls_versions");
 
 #define PLACES_TAKES \
 	"a list of loopback, link-local, metadata, multicast, reserved, private, cgnat, " \
@@ -44,14 +58,18 @@ _Static_assert(RESET_NEVER == 0 && RESET_IDEMPOTENT == 1 && RESET_ALWAYS == 2,
 	"blocks (10.0.0.0/8), host patterns (api.example.com, *.example.com, host:port), or *; " \
 	"or none"
 
+#define FILE_TAKES "the path of a file, which begins with /, or none"
+
 /* clang-format off */
 const struct conf_option conf_options[] = {
 {
 	PROXY(listen), .key = "listen", .set = conf_set_listen, .list = true,
 	.restart = true, .def = "127.0.0.1:3180",
 	.takes = "a list of HOST:PORT, [v6]:PORT (literal addresses; port 0: any free one), "
-	        "unix:/path",
-	.help = "Where clients connect.",
+	        "unix:/path; tls: or transparent: may stand before HOST:PORT",
+	.help = "Where clients connect. tls: they speak TLS to abided itself (a proxy over HTTPS; "
+	        "listen_cert and listen_key in [tls]). transparent: connections to somebody else "
+	        "that netfilter redirects here; clients need no proxy setting.",
 }, {
 	PROXY(workers), .key = "workers", .set = conf_set_count,
 	.min = 1, .max = 256, .word = "auto", .word_value = 0,
@@ -64,6 +82,12 @@ const struct conf_option conf_options[] = {
 	.takes = "a list of addresses and blocks (10.0.0.0/8), or none",
 	.help = "Client addresses that are served. Clients of a unix socket always are: the "
 	        "rights of the socket's directory decide.",
+}, {
+	PROXY(auth), .key = "auth", .set = conf_set_file, .secret = true, .def = "none",
+	.takes = FILE_TAKES,
+	.help = "Who may use the proxy: a file of user:hash lines, as htpasswd writes them. "
+	        "Clients give name and password in Proxy-Authorization (Basic), which never goes "
+	        "upstream. none: nobody is asked.",
 }, {
 	PROXY(deny), .key = "deny_destinations", .set = conf_set_places, .list = true, .none = true,
 	.def = "loopback, link-local, metadata, multicast, reserved",
@@ -121,6 +145,44 @@ const struct conf_option conf_options[] = {
 	.help = "More files to read, looked for beside this one. Files that a pattern finds are "
 	        "read in the order of their names; a pattern may find none, a plain path must be "
 	        "there.",
+}, {
+	TLS(ca_cert), .key = "ca_cert", .set = conf_set_file, .def = "none",
+	.takes = FILE_TAKES,
+	.help = "Certificate (PEM) of the CA that tls = intercept makes certificates with. "
+	        "abidectl ca init makes one. Goes with ca_key.",
+}, {
+	TLS(ca_key), .key = "ca_key", .set = conf_set_file, .secret = true, .def = "none",
+	.takes = FILE_TAKES,
+	.help = "Its private key (PEM). Nobody but the owner may have a right to the file.",
+}, {
+	TLS(listen_cert), .key = "listen_cert", .set = conf_set_file, .def = "none",
+	.takes = FILE_TAKES,
+	.help = "Certificate (PEM, its chain behind it) that abided shows to clients of a tls: "
+	        "listener. Goes with listen_key.",
+}, {
+	TLS(listen_key), .key = "listen_key", .set = conf_set_file, .secret = true, .def = "none",
+	.takes = FILE_TAKES,
+	.help = "Its private key (PEM). Nobody but the owner may have a right to the file.",
+}, {
+	TLS(min_version), .key = "min_version", .set = conf_set_choice, .choices = tls_versions,
+	.def = "1.2",
+	.help = "Oldest version of TLS that is spoken, with clients and with servers.",
+}, {
+	SERVER_TLS(upstream_ca), .key = "upstream_ca", .set = conf_set_file, .def = "system",
+	.takes = "the path of a file, which begins with /, or system",
+	.help = "Certificates (PEM) of the CAs that a server's certificate must come from, where "
+	        "abided itself speaks TLS with servers. system: those that the machine trusts.",
+}, {
+	SERVER_TLS(upstream_cert), .key = "upstream_cert", .set = conf_set_file, .def = "none",
+	.takes = FILE_TAKES,
+	.help = "Certificate (PEM, its chain behind it) that abided shows to servers that ask for "
+	        "one. Goes with upstream_key. none, in a service: none is shown, whatever [tls] "
+	        "and [defaults] say.",
+}, {
+	SERVER_TLS(upstream_key), .key = "upstream_key", .set = conf_set_file, .secret = true,
+	.def = "none",
+	.takes = FILE_TAKES,
+	.help = "Its private key (PEM). Nobody but the owner may have a right to the file.",
 }, {
 	DNS(dns_servers), .key = "servers", .set = conf_set_servers, .list = true,
 	.alone = {"system"}, .def = "system",
@@ -207,7 +269,7 @@ const struct conf_option conf_options[] = {
 	        "NUMBER\"; or none",
 	.help = "How many tries may start per time. Several rates hold at once.",
 }, {
-	.in = CONF_IN_POLICY, .at = offsetof(struct conf_service, burst),
+	SERVICE_OR_DEFAULT(burst),
 	.key = "burst", .set = conf_set_count, .min = 1, .max = 1000000000, .def = "1",
 	.help = "How many tries may start at once, for rates without a burst of their own.",
 }, {
@@ -259,6 +321,29 @@ const struct conf_option conf_options[] = {
 }, {
 	POLICY(dry_run), .key = "dry_run", .set = conf_set_flag, .def = "no",
 	.help = "Decide, log and count as always, but wait for nothing and pass every answer on.",
+}, {
+	SERVICE_OR_DEFAULT(tls), .key = "tls", .set = conf_set_choice, .choices = tls_words,
+	.def = "tunnel",
+	.help = "What is done about TLS. tunnel: CONNECT is passed through, and what is inside is "
+	        "not seen. intercept: abided answers CONNECT in the server's place, with a "
+	        "certificate of its own CA (ca_cert), which clients must trust; requests inside "
+	        "are treated like any other. originate: clients speak http:// and abided speaks "
+	        "TLS with the server. In [defaults] only tunnel may stand; a service with hosts = "
+	        "* is about all hosts that no other service names.",
+}, {
+	SERVICE_OR_DEFAULT(parent), .key = "parent_proxy", .set = conf_set_parent, .secret = true,
+	.def = "none",
+	.takes = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT (what is special in a URL as "
+	        "%XX), or none",
+	.help = "Another proxy, through which servers are reached. With a password in it, nobody "
+	        "but the owner should have a right to this file.",
+}, {
+	SERVICE_OR_DEFAULT(no_proxy), .key = "no_proxy", .set = conf_set_no_proxy, .list = true,
+	.none = true,
+	.def = "none",
+	.takes = PLACES_TAKES,
+	.help = "Servers that are reached without parent_proxy. A name is looked at as it is "
+	        "given, not by its addresses.",
 }, {
 	POLICY(max_keys), .key = "max_keys", .set = conf_set_count, .min = 1, .max = 10000000,
 	.def = "1000",

@@ -14,6 +14,7 @@ enum conf_in {
 	CONF_IN_DNS = 2,
 	CONF_IN_DEFAULTS = 4,
 	CONF_IN_SERVICE = 8,
+	CONF_IN_TLS = 16,
 };
 #define CONF_IN_POLICY ((unsigned)CONF_IN_DEFAULTS | CONF_IN_SERVICE)
 
@@ -30,6 +31,7 @@ struct conf_option {
 	bool none;       /* a list that may be empty: the word "none" */
 	const char *alone[2]; /* words of a list that nothing may stand beside */
 	bool restart;    /* a change waits for the next start */
+	bool secret;     /* the value is never shown, not even a bad one */
 	int64_t min, max; /* count, ms or bytes, both allowed */
 	const char *word; /* may stand in place of a number ... */
 	int64_t word_value; /* ... and is kept as this */
@@ -42,7 +44,7 @@ struct conf_option {
 
 extern const struct conf_option conf_options[];
 extern const size_t conf_noptions;
-#define CONF_OPTIONS_MAX 64 /* rows; checked at compile time */
+#define CONF_OPTIONS_MAX 96 /* rows; checked at compile time */
 
 /* max_wait and queue_timeout as long as the deadline, until it is known. */
 #define CONF_AS_DEADLINE (-1)

@@ -40,6 +40,11 @@ AB_MUST int value_net(struct span s, struct conf_net *ret,
 AB_MUST int value_endpoint(struct span s, int default_port, int min_port,
     struct in6_addr *ret_addr, uint16_t *ret_port, const char **ret_why);
 
+/* A host pattern that is no wildcard, without brackets; *ret_port 0: it names
+ * no port. */
+AB_MUST int value_plain_host(struct span s, struct span *ret_host,
+    uint16_t *ret_port, const char **ret_why);
+
 /* Takes the next item off a comma separated list, trimmed; empty ones are
  * skipped. False at the end. Quotes mean nothing here. */
 bool value_next_item(struct span *rest, struct span *ret_item);

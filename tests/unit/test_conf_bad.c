@@ -21,7 +21,8 @@ check(const struct bad *v, size_t n)
 	"each may end in \"burst NUMBER\"; or none\n"
 #define LISTENS \
 	"; it takes a list of HOST:PORT, [v6]:PORT (literal addresses; port " \
-	"0: any free one), unix:/path\n"
+	"0: any free one), unix:/path; tls: or transparent: may stand before " \
+	"HOST:PORT\n"
 #define NETS "; it takes a list of addresses and blocks (10.0.0.0/8), or none\n"
 #define PLACES \
 	"; it takes a list of loopback, link-local, metadata, multicast, " \
@@ -50,11 +51,11 @@ section_that_is_unknown_is_told_with_the_nearest(void **state)
 		"f:1: unknown section [services x]; did you mean [service "
 		"NAME]?\n"},
 	    {"[admin]\n",
-		"f:1: unknown section [admin]; there are [proxy], [dns], "
-		"[defaults] and [service NAME]\n"},
+		"f:1: unknown section [admin]; there are [proxy], [tls], "
+		"[dns], [defaults] and [service NAME]\n"},
 	    {"[]\n",
-		"f:1: unknown section []; there are [proxy], [dns], [defaults] "
-		"and [service NAME]\n"},
+		"f:1: unknown section []; there are [proxy], [tls], [dns], "
+		"[defaults] and [service NAME]\n"},
 	    {"[service]\n",
 		"f:1: [service]: a service needs a name: [service NAME]\n"},
 	    {"[service ]\n",

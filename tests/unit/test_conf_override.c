@@ -135,7 +135,7 @@ override_that_is_wrong_is_told_with_its_origin(void **state)
 		"-s proxy.workers=abc: workers 'abc': it is no whole number; "
 		"it takes a whole number from 1 to 256, or auto\n"},
 	    {"proxy.wrokers=1", NULL,
-		"ABIDED_SET proxy.wrokers=1: unknown key 'wrokers' in [proxy]; "
+		"ABIDED_SET proxy.wrokers: unknown key 'wrokers' in [proxy]; "
 		"did you mean 'workers'?\n"},
 	    {"proxi.workers=1", "service.hosts=a",
 		"-s service.hosts=a: [service]: a service needs a name: "
