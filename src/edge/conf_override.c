@@ -73,9 +73,13 @@ conf_override_free(struct conf_override *o)
 	*o = (struct conf_override){.section = NULL};
 }
 
+/*
+ * `whole` is what the text is a part of: a ';' in a password makes several
+ * settings of one, and none of them may be shown.
+ */
 static int
-add(struct conf_overrides *o, struct span text, const char *from,
-    struct conf_problems *problems)
+add(struct conf_overrides *o, struct span text, struct span whole,
+    const char *from, struct conf_problems *problems)
 {
 	struct conf_override *v = mem_realloc(o->v, (o->n + 1) * sizeof(*o->v));
 	const char *why = NO_MEMORY;
@@ -94,6 +98,9 @@ add(struct conf_overrides *o, struct span text, const char *from,
 	if (conf_text_flaw(text) != NULL)
 		conf_problem(problems, (struct conf_where){.file = from}, "%s",
 		    conf_text_flaw(text));
+	else if (memchr(whole.p, '@', whole.n))
+		conf_problem(problems, (struct conf_where){.file = from},
+		    "a setting (not shown, a password may be in it): %s", why);
 	else
 		conf_problem(problems, (struct conf_where){.file = from},
 		    "'%.*s': %s", SPAN_ARG(text), why);
@@ -104,20 +111,21 @@ int
 conf_overrides_add(struct conf_overrides *o, const char *text, const char *from,
     struct conf_problems *problems)
 {
-	return add(o, span_of(text), from, problems);
+	return add(o, span_of(text), span_of(text), from, problems);
 }
 
 int
 conf_overrides_add_env(struct conf_overrides *o, const char *text,
     struct conf_problems *problems)
 {
-	struct span rest = text ? span_of(text) : (struct span){.p = NULL};
-	struct span item;
+	struct span whole = text ? span_of(text) : (struct span){.p = NULL};
+	struct span rest = whole, item;
 	int rc = 0;
 
 	while (span_cut(&rest, ';', &item)) {
 		item = span_trim(item);
-		if (item.n > 0 && add(o, item, "ABIDED_SET", problems) != 0)
+		if (item.n > 0 &&
+		    add(o, item, whole, "ABIDED_SET", problems) != 0)
 			rc = -1;
 	}
 	return rc;

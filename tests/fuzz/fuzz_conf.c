@@ -38,15 +38,40 @@ check_policy(const struct policy *p)
 }
 
 static void
+check_file(const struct conf_file *f)
+{
+	must(!f->path == !f->where && (!f->path || f->path[0] == '/'));
+}
+
+static void
+check_way(const struct conf *c, const struct conf_service *s)
+{
+	check_file(&s->upstream_ca);
+	check_file(&s->upstream_cert);
+	check_file(&s->upstream_key);
+	must(!s->upstream_cert.path == !s->upstream_key.path);
+	must(s->tls != CONF_TLS_INTERCEPT || c->ca_key.path);
+	must(!s->parent.host == !s->parent.text);
+	must(!s->parent.host == !s->parent.port);
+	must(!s->parent.auth || s->parent.host);
+	(void)conf_places_name(s->no_proxy, span_of(s->name), 80);
+}
+
+static void
 check_conf(const struct conf *c)
 {
 	must(c->nlisten >= 1 && c->workers >= 1 && c->workers <= 256);
 	must(c->spill_dir && c->access_log && c->dns_servers);
+	must(!c->ca_cert.path == !c->ca_key.path);
+	must(!c->listen_cert.path == !c->listen_key.path);
+	check_file(&c->auth);
 	check_policy(&c->defaults.policy);
+	check_way(c, &c->defaults);
 	for (size_t i = 0; i < c->nservices; i++) {
 		const struct conf_service *s = c->services[i];
 
 		check_policy(&s->policy);
+		check_way(c, s);
 		must(s->nhosts > 0 && conf_service_named(c, span_of(s->name)));
 		must(!s->route == !s->route_host);
 	}

@@ -10,6 +10,7 @@ UNIT_TESTS = \
 	tests/unit/test_conf_file \
 	tests/unit/test_conf_override \
 	tests/unit/test_conf_policy \
+	tests/unit/test_conf_tls \
 	tests/unit/test_connect \
 	tests/unit/test_dest \
 	tests/unit/test_dial \

@@ -142,6 +142,16 @@ override_that_is_wrong_is_told_with_its_origin(void **state)
 		"[service NAME]\n"
 		"ABIDED_SET proxi.workers=1: unknown section [proxi]; did you "
 		"mean [proxy]?\n"},
+	    /* What a ';' in a password leaves is not shown either. */
+	    {"nonsense; proxy=1;x@y", "u:p@h",
+		"ABIDED_SET: a setting (not shown, a password may be in it): "
+		"there is no '='; give SECTION.KEY=VALUE\n"
+		"ABIDED_SET: a setting (not shown, a password may be in it): "
+		"there is no '.' before the '='; give SECTION.KEY=VALUE\n"
+		"ABIDED_SET: a setting (not shown, a password may be in it): "
+		"there is no '='; give SECTION.KEY=VALUE\n"
+		"-s: a setting (not shown, a password may be in it): there is "
+		"no '='; give SECTION.KEY=VALUE\n"},
 	    {"nonsense; proxy=1", "-",
 		"ABIDED_SET: 'nonsense': there is no '='; give "
 		"SECTION.KEY=VALUE\n"
@@ -363,13 +373,22 @@ static const char big[] = "[proxy]\n"
 			  "allow_destinations = a.test, 10.0.0.0/8, private\n"
 			  "connect_ports = 1, 2, 3\n"
 			  "spill_dir = /tmp\n"
+			  "auth = /a\n"
+			  "[tls]\nca_cert = /a\nca_key = /b\n"
+			  "upstream_cert = /c\nupstream_key = /d\n"
 			  "[dns]\nservers = 9.9.9.9, ::1\n"
-			  "[defaults]\nrate = 1/s\nwait_headers = a:s, b:ms\n"
+			  "[defaults]\nno_proxy = a.test, private\n"
+			  "rate = 1/s\nwait_headers = a:s, b:ms\n"
 			  "[service a]\nhosts = a, *.a, b:80\nroute = /a/\n"
 			  "key = header:x, query:y\n"
+			  "tls = intercept\nupstream_ca = /e\n"
+			  "parent_proxy = http://u:p@h:1\n"
+			  "no_proxy = *.b, [::1]:80, 10.0.0.0/8\n"
 			  "[service b]\nhosts = c\n";
 static const char wrong[] = "[proxy]\nworkers = x\nlisten = y\nfoo = 1\n"
 			    "[service a]\n[service a]\n"
+			    "parent_proxy = http://u:p@h\nno_proxy = a, -\n"
+			    "tls = intercept\nupstream_cert = /x\n"
 			    "[defaults]\nburst = 4\nmax_wait = 90s\n"
 			    "a=1\nb=1\nc=1\nd=1\ne=1\nf=1\ng=1\nh=1\ni=1\n";
 

@@ -223,7 +223,8 @@ route_goes_to_the_first_plain_host(void **state)
 	} v[] = {{"a.test", "a.test", 80},
 	    {"*.x, a.test:8080, b", "a.test", 8080},
 	    {"*, 10.0.0.1:81", "10.0.0.1", 81}, {"[::1]:82", "::1", 82},
-	    {"[::1]", "::1", 80}};
+	    {"[::1]", "::1", 80}, {"a.test\ntls = originate", "a.test", 443},
+	    {"a.test:80\ntls = originate", "a.test", 80}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {

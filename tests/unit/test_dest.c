@@ -272,6 +272,41 @@ connect_to_any_port(void **state)
 	conf_unref(c);
 }
 
+/* A listener of any kind; of a wildcard, at each address of this machine. */
+static void
+listener_s_own_address_is_self(void **state)
+{
+	struct conf *c =
+	    rig_good("[proxy]\nlisten = 192.0.2.1:20480, tls:192.0.2.2:20480\n"
+		     "  transparent:192.0.2.3:20480, transparent:[::]:20480\n"
+		     "[tls]\nlisten_cert = /a\nlisten_key = /b\n");
+	static const struct {
+		const char *text;
+		bool self;
+	} v[] = {
+	    {"192.0.2.1", true},
+	    {"192.0.2.2", true},
+	    {"::ffff:192.0.2.3", true},
+	    {"192.0.2.4", false},
+	    {"127.0.0.1", true},
+	    {"::1", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct sockaddr_storage sa = address(v[i].text);
+		struct sockaddr_in in;
+
+		if (dest_is_self(c, (struct sockaddr *)&sa) != v[i].self)
+			fail_msg("%s", v[i].text);
+		memcpy(&in, &sa, sizeof(in)); /* both families: its port */
+		in.sin_port = htons(81);
+		memcpy(&sa, &in, 4);
+		assert_false(dest_is_self(c, (struct sockaddr *)&sa));
+	}
+	conf_unref(c);
+}
+
 int
 main(void)
 {
@@ -286,6 +321,7 @@ main(void)
 	    cmocka_unit_test(hosts_by_their_name),
 	    cmocka_unit_test(connect_ports_and_those_of_services),
 	    cmocka_unit_test(connect_to_any_port),
+	    cmocka_unit_test(listener_s_own_address_is_self),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
