@@ -4,6 +4,7 @@ UNIT_TESTS = \
 	tests/unit/test_backoff \
 	tests/unit/test_body \
 	tests/unit/test_bucket \
+	tests/unit/test_ca \
 	tests/unit/test_chunked \
 	tests/unit/test_conf \
 	tests/unit/test_conf_bad \
