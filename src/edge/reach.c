@@ -56,6 +56,10 @@ reach_handshake(struct upstream *u)
 	if (res == CHAN_AGAIN)
 		return;
 	if (res == 0) {
+		SSL_SESSION *again = tls_session_again(u->chan.tls);
+
+		if (again)
+			keep_session(&u->keeper, again);
 		upstream_reached(u);
 		return;
 	}

@@ -27,11 +27,11 @@ struct tls {
 	struct chan *chan; /* borrows: it owns us */
 	struct tls *below; /* owns; NULL: the socket */
 	void *owner;
-	char *early;       /* owns; bytes that came before the session */
+	char *early; /* owns; bytes that came before the session */
 	size_t early_at, early_n;
-	bool end;          /* the stream below has ended */
-	bool lost;         /* it broke */
-	bool broken;       /* the session did: nothing more may be sent */
+	bool end;    /* the stream below has ended */
+	bool lost;   /* it broke */
+	bool broken; /* the session did: nothing more may be sent */
 	enum tls_fault fault;
 	const char *fault_text;
 	int alert;
@@ -167,7 +167,8 @@ tls_context(const SSL_METHOD *role, int min_version)
 	SSL_CTX_set_mode(ctx,
 	    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 		SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	SSL_CTX_set_options(ctx, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+	SSL_CTX_set_options(ctx,
+	    SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
 	SSL_CTX_set_read_ahead(ctx, 1);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_alpn_select_cb(ctx, alpn_select, NULL);
@@ -273,8 +274,10 @@ expect_host(SSL *ssl, const char *host)
 		return -1;
 	memcpy(name, host, n);
 	name[n] = '\0';
+	/* RFC 9525 6.3: the subject's common name is no proof. */
 	X509_VERIFY_PARAM_set_hostflags(param,
-	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+		X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	return SSL_set1_host(ssl, name) == 1 &&
 		SSL_set_tlsext_host_name(ssl, name) == 1
 	    ? 0
@@ -320,6 +323,19 @@ set_fault(struct tls *t, enum tls_fault fault, const char *text)
 	t->fault_text = text ? text : "TLS failed";
 }
 
+/* True where the last error is an alert that came. */
+static bool
+find_alert(struct tls *t, unsigned long err)
+{
+	int reason = ERR_GET_REASON(err);
+
+	if (ERR_GET_LIB(err) != ERR_LIB_SSL || reason <= SSL_AD_REASON_OFFSET)
+		return false;
+	t->alert = reason - SSL_AD_REASON_OFFSET;
+	set_fault(t, TLS_FAULT_ALERT, SSL_alert_desc_string_long(t->alert));
+	return true;
+}
+
 /* The handshake failed: the queue of errors says how, its last entry best. */
 static void
 find_fault(struct tls *t)
@@ -335,14 +351,9 @@ find_fault(struct tls *t)
 	} else if (t->lost || t->end) {
 		set_fault(t, TLS_FAULT_LOST,
 		    "the connection was closed during the TLS handshake");
-	} else if (ERR_GET_LIB(err) == ERR_LIB_SSL &&
-	    reason > SSL_AD_REASON_OFFSET) {
-		t->alert = reason - SSL_AD_REASON_OFFSET;
-		set_fault(t, TLS_FAULT_ALERT,
-		    SSL_alert_desc_string_long(t->alert));
 	} else if (reason == ERR_R_MALLOC_FAILURE) {
 		set_fault(t, TLS_FAULT_MEMORY, "out of memory");
-	} else {
+	} else if (!find_alert(t, err)) {
 		set_fault(t, TLS_FAULT_PROTOCOL, ERR_reason_error_string(err));
 	}
 	ERR_clear_error();
@@ -370,6 +381,15 @@ bool
 tls_resumed(const struct tls *t)
 {
 	return SSL_session_reused(t->ssl);
+}
+
+SSL_SESSION *
+tls_session_again(const struct tls *t)
+{
+	if (!SSL_session_reused(t->ssl) ||
+	    SSL_version(t->ssl) >= TLS1_3_VERSION)
+		return NULL;
+	return SSL_get1_session(t->ssl);
 }
 
 /* --- bytes ---------------------------------------------------------------- */
@@ -402,6 +422,10 @@ static int
 broke(struct tls *t)
 {
 	t->broken = true;
+	/* In TLS 1.3 a server looks at the client's certificate when for the
+	 * client the handshake is done. */
+	if (SSL_version(t->ssl) >= TLS1_3_VERSION)
+		(void)find_alert(t, ERR_peek_last_error());
 	ERR_clear_error();
 	errno = ECONNRESET;
 	return CHAN_ERROR;

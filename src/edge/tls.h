@@ -62,6 +62,9 @@ const char *tls_fault_text(const struct tls *t);
 /* The alert that came (RFC 8446 6), or -1. */
 int tls_alert_of(const struct tls *t);
 bool tls_resumed(const struct tls *t);
+/* The session that was taken up, where it may be taken up once more: before TLS
+ * 1.3 no new one need come. A reference, or NULL. */
+SSL_SESSION *tls_session_again(const struct tls *t);
 
 /* What chan's functions do where there is a session; results as there. */
 ssize_t tls_read(struct tls *t, void *p, size_t n);

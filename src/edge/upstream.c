@@ -14,6 +14,7 @@
 #include "reach.h"
 #include "relay.h"
 #include "send.h"
+#include "tls.h"
 #include "tunnel.h"
 
 static void
@@ -92,6 +93,22 @@ upstream_fail(struct upstream *u, enum attempt_end end)
 	request_failed(&x->r, &a);
 }
 
+/* It ended before the head. A server that says why, in an alert and on a new
+ * connection, will do so again. */
+static void
+upstream_lost(struct upstream *u)
+{
+	const struct tls *t = u->chan.tls;
+
+	if (t && u->served == 0 && tls_fault_of(t) == TLS_FAULT_ALERT) {
+		u->x->trouble = tls_fault_text(t);
+		u->x->alerted = true;
+		upstream_fail(u, ATTEMPT_TLS);
+	} else {
+		upstream_fail(u, ATTEMPT_RESET);
+	}
+}
+
 /* The connection ended, with or without a RST. */
 void
 upstream_eof(struct upstream *u, bool clean)
@@ -99,7 +116,7 @@ upstream_eof(struct upstream *u, bool clean)
 	switch (u->state) {
 	case UPSTREAM_BUSY:
 		if (!u->got_head)
-			upstream_fail(u, ATTEMPT_RESET);
+			upstream_lost(u);
 		else
 			relay_eof(u, clean);
 		break;
@@ -124,10 +141,12 @@ upstream_to_pool(struct upstream *u)
 	u->in_n = u->in_cap = 0;
 	strbuf_free(&u->held);
 	chunked_free(&u->chunked);
-	/* One that older rules let pass may lead where nobody may go now. */
+	/* One that older rules let pass may lead where nobody may go now. What
+	 * came behind the answer has had its event: its end, or garbage. */
 	if (u->chan.fin || w->draining || u->keep_ms <= 0 ||
-	    u->conf != w->conf || upstream_timer(u, u->keep_ms) < 0 ||
-	    pool_put(&w->pool, u) < 0)
+	    u->conf != w->conf ||
+	    (chan_has_input(&u->chan) && chan_peek(&u->chan) != CHAN_AGAIN) ||
+	    upstream_timer(u, u->keep_ms) < 0 || pool_put(&w->pool, u) < 0)
 		upstream_close(u);
 }
 

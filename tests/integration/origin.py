@@ -144,7 +144,19 @@ class Origin:
             with self.changed:
                 self.refused.append(e)
                 self.changed.notify_all()
+            self._let_alert_arrive(conn)
             return False
+
+    @staticmethod
+    def _let_alert_arrive(conn):
+        """What is closed with bytes unread is reset, and takes it along."""
+        sock = conn.sock.sock
+        try:
+            sock.shutdown(socket.SHUT_WR)
+            while sock.recv(65536):
+                pass
+        except OSError:
+            pass
 
     def _serve(self, conn):
         try:
