@@ -9,6 +9,7 @@ import atexit
 import functools
 import ipaddress
 import os
+import re
 import shutil
 import socket
 import ssl
@@ -16,7 +17,7 @@ import subprocess
 import tempfile
 import threading
 
-from wire import PATIENCE, Ragged
+from wire import Alerted, PATIENCE, Ragged
 
 NAMES = ("api.test", "127.0.0.1", "::1")    # of an origin, if not said
 TLS10, TLS11 = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
@@ -89,7 +90,7 @@ commonName = optional
 [none]
 """
 
-    def __init__(self, name="Test CA", key="ec"):
+    def __init__(self, name="Test CA", key="ec", above=None):
         self.folder = tempfile.mkdtemp(dir=folder_of_process())
         self.name = name
         self.key = private_key(key, "ca" + name.replace(" ", ""))
@@ -99,11 +100,14 @@ commonName = optional
             self.folder, "null" if key == "ed25519" else "sha256"))
         self.leaf = functools.lru_cache(None)(self._leaf)
         self._count = 0
-        self.ca = self._sign(name, self.key, "-selfsign", "-keyfile",
-                             self.key, extensions=(
-            "basicConstraints=critical,CA:TRUE",
-            "keyUsage=critical,keyCertSign,cRLSign",
-            "subjectKeyIdentifier=hash"))
+        extensions = ["basicConstraints=critical,CA:TRUE",
+                      "keyUsage=critical,keyCertSign,cRLSign",
+                      "subjectKeyIdentifier=hash"]
+        signer = ("-selfsign", "-keyfile", self.key)
+        if above:
+            extensions.append("authorityKeyIdentifier=keyid")
+            signer = ("-cert", above.ca, "-keyfile", above.key)
+        self.ca = self._sign(name, self.key, *signer, extensions=extensions)
 
     def _write(self, name, text):
         path = os.path.join(self.folder, name)
@@ -149,6 +153,10 @@ commonName = optional
             common or (names[0] if names else "nobody"), use, *signer,
             extensions=extensions, start="20490101000000Z" if not_yet
             else None, end="20200201000000Z" if expired else None), use)
+
+    def under(self, name):
+        """An intermediate authority below this one."""
+        return Pki(name, above=self)
 
     def server(self, *names, leaf=None, **kw):
         """A context for an origin with such a leaf: see server_context."""
@@ -295,6 +303,10 @@ class TlsSocket:
             got = b""
         except ssl.SSLEOFError as e:
             raise Ragged("the end came without close_notify") from e
+        except ssl.SSLError as e:
+            if "ALERT" not in e.reason:
+                raise
+            raise Alerted(e.reason) from e
         if not got:
             self.closed = True
         return got
@@ -380,3 +392,84 @@ def secure(wire, context, **kw):
     wire.sock = TlsSocket(wire.sock, context, early=early, **kw)
     wire.sock.handshake()
     return wire
+
+
+class Trickle:
+    """A socket that sends a byte at a time."""
+
+    def __init__(self, sock):
+        self._sock = sock
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def sendall(self, data):
+        for n in range(len(data)):
+            self._sock.sendall(data[n:n + 1])
+
+    def __getattr__(self, name):
+        return getattr(self._sock, name)
+
+
+class OpensslProgram:
+    """openssl s_server or s_client; what it prints, and a say in it.
+
+    They can do what Python's module can't: change keys, and renegotiate. What
+    is said goes to the peer, but for lines of one letter: see their manual.
+    """
+
+    def __init__(self, *args):
+        self.output = ""
+        self.changed = threading.Condition()
+        self.proc = subprocess.Popen(
+            ["stdbuf", "-o0", "openssl", *args], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self):
+        while True:
+            got = self.proc.stdout.read1(65536)
+            with self.changed:
+                self.output += got.decode("latin-1")
+                self.changed.notify_all()
+            if not got:
+                return
+
+    def say(self, text):
+        self.proc.stdin.write(text.encode("latin-1"))
+        self.proc.stdin.flush()
+
+    def count(self, pattern):
+        with self.changed:
+            return len(re.findall(pattern, self.output))
+
+    def wait(self, pattern, count=1):
+        """The count-th match of a pattern in all that was printed."""
+        with self.changed:
+            if not self.changed.wait_for(
+                    lambda: len(re.findall(pattern, self.output)) >= count,
+                    PATIENCE):
+                raise AssertionError("openssl does not say /%s/:\n%s" % (
+                    pattern, self.output[-2000:]))
+            return list(re.finditer(pattern, self.output))[count - 1]
+
+    def close(self):
+        self.proc.kill()
+        self.proc.wait(PATIENCE)
+        self._thread.join(PATIENCE)
+        self.proc.stdin.close()
+        self.proc.stdout.close()
+
+
+class OpensslServer(OpensslProgram):
+    """s_server: serves one connection after the other."""
+
+    def __init__(self, leaf, *args):
+        super().__init__("s_server", "-accept", "127.0.0.1:0", "-cert",
+                         leaf.cert, "-key", leaf.key, *args)
+        self.port = int(self.wait(r"ACCEPT \S+:(\d+)\n").group(1))
+
+    def order(self, letter):
+        """A command of one letter, done."""
+        seen = self.count("SSL_do_handshake -> 1")
+        self.say(letter + "\n")
+        self.wait("SSL_do_handshake -> 1", seen + 1)

@@ -30,6 +30,10 @@ class Ragged(Cut):
     """The same, by FIN where TLS had a close_notify to send first."""
 
 
+class Alerted(Cut):
+    """The same, by an alert of TLS."""
+
+
 class Malformed(Exception):
     """These bytes are no HTTP message."""
 
@@ -121,8 +125,8 @@ class Wire:
             got = self.sock.recv(262144)
         except ConnectionResetError as e:
             raise Reset("reset", self.buf) from e
-        except Ragged as e:
-            raise Ragged(str(e), self.buf) from e
+        except (Ragged, Alerted) as e:
+            raise type(e)(str(e), self.buf) from e
         self.buf += got
         self.total += len(got)
         return bool(got)
