@@ -52,6 +52,14 @@ line_text(struct line_text *l, const char *name, struct span s)
 				    (struct span){s.p + i, 1});
 }
 
+/* Words for people: quoted, in either form. */
+static void
+line_words(struct line_text *l, const char *name, const char *words)
+{
+	line_name(l, name);
+	strbuf_json(&l->b, span_of(words));
+}
+
 static void
 line_number(struct line_text *l, const char *name, long long n)
 {
@@ -192,7 +200,7 @@ access_finished(const struct exchange *x)
 		line_text(&l, "dry_run", SPAN("would-wait"));
 	line_reason(&l, r->gave_up);
 	if (x->trouble)
-		line_text(&l, "error", span_of(x->trouble));
+		line_words(&l, "error", x->trouble);
 	line_end(&l, p);
 }
 
@@ -278,6 +286,6 @@ access_no_tls(const struct client *c, const char *text)
 	line_number(&l, "status", 0);
 	line_number(&l, "attempts", 0);
 	line_reason(&l, GIVE_UP_CLIENT_TLS);
-	line_text(&l, "error", span_of(text));
+	line_words(&l, "error", text);
 	line_end(&l, p);
 }

@@ -169,6 +169,7 @@ client_handshake(struct client *c)
 	}
 	client_tls_over(c,
 	    is_distrust(tls_alert_of(c->chan.tls))
-		? "the client does not trust this certificate"
+		? "the client does not trust the CA: install it there, or set "
+		  "tls = tunnel for this host"
 		: tls_fault_text(c->chan.tls));
 }

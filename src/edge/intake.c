@@ -220,8 +220,8 @@ intake_inner(struct intake *in)
 	    span_ieq(in->target.scheme, SPAN("https")) != inner->tls)
 		return refuse(in, 421, GIVE_UP_MISDIRECTED, NULL);
 	if (!absolute && head_has(in->h, FIELD_HOST) &&
-	    target_authority(head_get(in->h, FIELD_HOST),
-		inner->tls ? 443 : 80, &a, &why) < 0)
+	    target_authority(head_get(in->h, FIELD_HOST), inner->tls ? 443 : 80,
+		&a, &why) < 0)
 		return bad(in, why);
 	if ((absolute || head_has(in->h, FIELD_HOST)) &&
 	    (a.port != inner->port ||

@@ -14,9 +14,9 @@
 
 struct leaf {
 	struct map_node node;
-	struct list link;  /* in leafs.oldest */
-	SSL_CTX *ctx;      /* a reference */
-	int64_t until_s;   /* wall clock; then it is minted anew */
+	struct list link; /* in leafs.oldest */
+	SSL_CTX *ctx;     /* a reference */
+	int64_t until_s;  /* wall clock; then it is minted anew */
 	char host[];
 };
 
@@ -82,8 +82,8 @@ furnish(SSL_CTX *ctx, const struct tls_set *set, X509 *leaf, uint64_t hash)
 	X509 *ca = mint_ca(set->mint);
 
 	/* Clients have the root; a CA below one must be shown. */
-	if (X509_NAME_cmp(X509_get_subject_name(ca), X509_get_issuer_name(ca)) !=
-		0 &&
+	if (X509_NAME_cmp(X509_get_subject_name(ca),
+		X509_get_issuer_name(ca)) != 0 &&
 	    SSL_CTX_add1_chain_cert(ctx, ca) != 1)
 		return -1;
 	if (SSL_CTX_use_certificate(ctx, leaf) != 1 ||
@@ -144,8 +144,8 @@ add(struct leafs *l, const struct tls_set *set, uint64_t hash, const char *host,
 	memcpy(leaf->host, host, n);
 	leaf->until_s = now_s + MINT_RENEW_S;
 	if (l->n >= LEAF_MAX)
-		drop(l, AB_CONTAINER(list_first(&l->oldest), struct leaf,
-			    link));
+		drop(l,
+		    AB_CONTAINER(list_first(&l->oldest), struct leaf, link));
 	map_add(&l->hosts, &leaf->node, hash);
 	list_push_back(&l->oldest, &leaf->link);
 	l->n++;
@@ -164,8 +164,8 @@ leafs_get(struct leafs *l, const struct tls_set *set,
 	l->set = set->id;
 	leaf = find(l, hash, host);
 	/* The wall clock may have jumped, either way. */
-	if (leaf && (now_s >= leaf->until_s ||
-			now_s < leaf->until_s - MINT_RENEW_S)) {
+	if (leaf &&
+	    (now_s >= leaf->until_s || now_s < leaf->until_s - MINT_RENEW_S)) {
 		drop(l, leaf);
 		leaf = NULL;
 	}

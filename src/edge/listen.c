@@ -26,7 +26,7 @@
 struct listener {
 	struct list link; /* in worker.listeners */
 	struct worker *worker;
-	int fd;          /* owns */
+	int fd; /* owns */
 	enum conf_listen_kind kind;
 	int64_t busy_ms; /* when max_connections was last logged */
 	struct event ev;

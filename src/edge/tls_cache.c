@@ -9,7 +9,7 @@
 
 struct tls_cached {
 	struct map_node node;
-	struct list link; /* in tls_cache.oldest */
+	struct list link;     /* in tls_cache.oldest */
 	SSL_SESSION *session; /* a reference */
 };
 
