@@ -240,9 +240,38 @@ add_field(struct draft *d, struct span *run, const struct field *f)
 		draft_line(d, f->name, f->value);
 }
 
-/* All fields that pass, but those of `anew` (bits by field id). */
+typedef void rewriter(const struct rewrite *rw, struct span value,
+    struct strbuf *out);
+
+/* What says anew where a response came from; NULL: it need not be. */
+static rewriter *
+rewriter_of(const struct field *f)
+{
+	if (f->id != FIELD_OTHER)
+		return NULL;
+	if (span_ieq(f->name, SPAN("set-cookie")))
+		return rewrite_set_cookie;
+	if (span_ieq(f->name, SPAN("location")) ||
+	    span_ieq(f->name, SPAN("content-location")))
+		return rewrite_location;
+	return NULL;
+}
+
 static void
-put_fields(struct draft *d, const struct head *h, uint64_t anew)
+put_rewritten(struct draft *d, const struct field *f, const struct rewrite *rw,
+    rewriter *how)
+{
+	draft_span(d, f->name);
+	draft_lit(d, ": ");
+	draft_flush(d);
+	how(rw, f->value, d->out);
+	draft_lit(d, "\r\n");
+}
+
+/* All fields that pass, but those of `anew` (bits by field id). rw: or NULL. */
+static void
+put_fields(struct draft *d, const struct head *h, uint64_t anew,
+    const struct rewrite *rw)
 {
 	const uint64_t drop = anew | HOP_BITS;
 	struct span run = {0};
@@ -250,9 +279,18 @@ put_fields(struct draft *d, const struct head *h, uint64_t anew)
 
 	for (unsigned i = 0; i < h->nfields; i++) {
 		const struct field *f = &h->fields[i];
+		rewriter *how;
 
-		if (!(drop >> f->id & 1) && !is_hop(h, f, nominated))
+		if (drop >> f->id & 1 || is_hop(h, f, nominated))
+			continue;
+		how = rw ? rewriter_of(f) : NULL;
+		if (how == NULL) {
 			add_field(d, &run, f);
+			continue;
+		}
+		draft_span(d, run);
+		run.n = 0;
+		put_rewritten(d, f, rw, how);
 	}
 	draft_span(d, run);
 }
@@ -364,7 +402,7 @@ forward_request_head(struct strbuf *out, const struct head *h,
 		draft_number(&d, (uint64_t)how->max_forwards);
 		draft_lit(&d, "\r\n");
 	}
-	put_fields(&d, h, anew);
+	put_fields(&d, h, anew, NULL);
 	put_via(&d, h, how->via);
 	if (how->proxy_auth.n > 0)
 		draft_line(&d, SPAN("Proxy-Authorization"), how->proxy_auth);
@@ -427,7 +465,7 @@ forward_response_head(struct strbuf *out, const struct head *h,
 	    framing_length(h, &framing.length) == 0)
 		framing.kind = FRAMING_LENGTH;
 	put_status_line(&d, h);
-	put_fields(&d, h, RESPONSE_ANEW);
+	put_fields(&d, h, RESPONSE_ANEW, how->rewrite);
 	put_date(&d, h, now_s);
 	put_via(&d, h, how->via);
 	if (how->proxy_status.n > 0)

@@ -15,6 +15,7 @@
 
 #include "base/strbuf.h"
 #include "framing.h"
+#include "rewrite.h"
 #include "target.h"
 
 /*
@@ -73,6 +74,8 @@ struct forward_response {
 	bool close;               /* Connection: close */
 	bool keep_alive_10;       /* Connection: keep-alive, HTTP/1.0 client */
 	struct span upgrade;      /* 101: Connection: upgrade, and this */
+	const struct rewrite *rewrite; /* of Location, Content-Location and
+	                           * Set-Cookie; NULL: they pass as they are */
 };
 
 /*

@@ -20,5 +20,7 @@ PROTO_FILES = \
 	src/proto/octet.h \
 	src/proto/reply.c \
 	src/proto/reply.h \
+	src/proto/rewrite.c \
+	src/proto/rewrite.h \
 	src/proto/target.c \
 	src/proto/target.h

@@ -10,4 +10,5 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_hello \
 	tests/fuzz/fuzz_hint \
 	tests/fuzz/fuzz_httpdate \
+	tests/fuzz/fuzz_rewrite \
 	tests/fuzz/fuzz_target

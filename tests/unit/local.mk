@@ -41,6 +41,7 @@ UNIT_TESTS = \
 	tests/unit/test_reply \
 	tests/unit/test_resolve \
 	tests/unit/test_resolve_cache \
+	tests/unit/test_rewrite \
 	tests/unit/test_rng \
 	tests/unit/test_rules \
 	tests/unit/test_service \

@@ -368,6 +368,41 @@ response_when_bare_lf_then_made_crlf(void **state)
 }
 
 static void
+response_when_rewritten_then_those_fields_and_no_others(void **state)
+{
+	static const struct rewrite rw = {
+	    .kind = REWRITE_SCHEME,
+	    .host = {"a.test", 6},
+	    .port = 443,
+	    .tls = true,
+	};
+	const char *const fields =
+	    DATE "X-Location: https://a.test/1\r\n"
+		 "LOCATION:https://a.test/2\r\nLink: <https://a.test/3>\r\n"
+		 "Set-Cookie: a=b; Secure\r\nSet-Cookie: c=d; secure; x \r\n"
+		 "Content-Location: https://a.test:443/4\r\n"
+		 "Set-Cookie2: a=b; Secure\r\nX-Last: z\r\n";
+
+	(void)state;
+	resp_how.rewrite = &rw;
+	assert_response(fields,
+	    DATE "X-Location: https://a.test/1\r\n"
+		 "LOCATION: http://a.test/2\r\nLink: <https://a.test/3>\r\n"
+		 "Set-Cookie: a=b\r\nSet-Cookie: c=d; x\r\n"
+		 "Content-Location: http://a.test/4\r\n"
+		 "Set-Cookie2: a=b; Secure\r\nX-Last: z\r\n" VIA);
+	/* None that may not pass comes back by that way. */
+	assert_response(DATE "Connection: x-a, location\r\nX-A: 1\r\n"
+			     "Location: https://a.test/2\r\n",
+	    DATE "Location: http://a.test/2\r\n" VIA);
+	resp_how.rewrite = NULL;
+	assert_response(DATE "Location: https://a.test/2\r\n"
+			     "Set-Cookie: a=b; Secure\r\n",
+	    DATE "Location: https://a.test/2\r\n"
+		 "Set-Cookie: a=b; Secure\r\n" VIA);
+}
+
+static void
 response_when_interim_then_no_date(void **state)
 {
 	(void)state;
@@ -553,6 +588,7 @@ main(void)
 	    TEST(response_when_bodyless_then_length_as_it_came),
 	    TEST(response_when_proxy_status_came_then_ours_is_last),
 	    TEST(response_when_bare_lf_then_made_crlf),
+	    TEST(response_when_rewritten_then_those_fields_and_no_others),
 	    TEST(response_when_interim_then_no_date),
 	    TEST(is_hop_when_asked_for_one_field_then_same_answer),
 	    TEST(names_fields_when_any_option_is_a_field_then_true),
