@@ -156,6 +156,17 @@ client_wants_keep(const struct head *h)
 	    !head_list_has(h, FIELD_CONNECTION, SPAN("close"));
 }
 
+/* Is it an https URL that the client has asked for? */
+static bool
+client_asks_https(const struct intake *in)
+{
+	const struct client *c = in->c;
+
+	if (in->target.form == TARGET_ABSOLUTE)
+		return span_ieq(in->target.scheme, SPAN("https"));
+	return c->inner ? c->inner->tls : c->chan.tls != NULL;
+}
+
 static void
 exchange_fill(struct exchange *x, struct intake *in, struct key *key,
     uint64_t place)
@@ -184,8 +195,8 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	x->place = place;
 	x->port = in->port;
 	x->tls = in->tls;
-	x->client_tls = in->c->inner && in->c->inner->tls;
-	x->gateway = in->gateway;
+	x->client_https = client_asks_https(in);
+	x->route = in->route;
 	x->http10 = h->minor == 0;
 	x->keep = client_wants_keep(h) && !w->draining;
 	x->is_head = span_eq(h->method, SPAN("HEAD"));

@@ -26,8 +26,9 @@ struct exchange {
 	uint64_t place;              /* hash of host and port: pool id */
 	uint16_t port;
 	bool tls;                    /* the upstream is spoken to over TLS */
-	bool client_tls;             /* and so was the client's request */
-	bool gateway;                /* the client knows a route, not the host */
+	bool client_https;           /* the client's own URL is https */
+	const char *route;           /* of conf; the client knows this one and
+	                              * not the host; NULL: it knows the host */
 	bool http10;                 /* the client speaks HTTP/1.0 */
 	bool keep;                   /* the client's connection may go on */
 	bool is_head;                /* HEAD: no body in answers */

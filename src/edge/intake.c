@@ -103,6 +103,14 @@ service_of_http(const struct conf *conf, struct span host, uint16_t port)
 	return other->tls == CONF_TLS_ORIGINATE ? other : s;
 }
 
+bool
+intake_originates(const struct conf *conf, struct span host, uint16_t port)
+{
+	if (port == 443)
+		port = 80;
+	return service_of_http(conf, host, port)->tls == CONF_TLS_ORIGINATE;
+}
+
 /* tls = originate: what came in plain goes on over TLS. */
 static void
 intake_originate(struct intake *in)
@@ -127,7 +135,7 @@ intake_gateway(struct intake *in)
 	s = rules_find_route(&conf->rules, in->target.path, &n);
 	if (s) {
 		in->service = s;
-		in->gateway = true;
+		in->route = s->route;
 		in->tls = s->tls == CONF_TLS_ORIGINATE;
 		in->host = span_of(s->route_host);
 		in->port = s->route_port;

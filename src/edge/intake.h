@@ -19,7 +19,7 @@ struct intake {
 	bool add_slash;
 	bool connect;
 	bool tls;             /* the upstream is spoken to over TLS */
-	bool gateway;         /* origin-form, by a route of the service */
+	const char *route;    /* origin-form, by a route of a service; or NULL */
 	bool expect;
 	bool upgrade;
 	bool forced;
@@ -31,6 +31,9 @@ struct intake {
 
 /* False: *in->no says what to answer. */
 AB_MUST bool intake_check(struct intake *in);
+/* Does a client's http://host/ lead to https there? port: of https. */
+bool intake_originates(const struct conf *conf, struct span host,
+    uint16_t port);
 /*
  * The state that this request shares with others of its kind; a reference, or
  * NULL out of memory. place: hash of host and port.

@@ -14,6 +14,7 @@
 #include "relay.h"
 
 #include "client.h"
+#include "intake.h"
 #include "message.h"
 #include "proto/forward.h"
 #include "tunnel.h"
@@ -39,13 +40,44 @@ client_must_close(const struct exchange *x)
 	    (x->r.has_body && !x->r.body.complete) || x->worker->draining;
 }
 
+static bool
+is_originated(void *arg, struct span host, uint16_t port)
+{
+	const struct exchange *x = arg;
+
+	return intake_originates(x->conf, host, port);
+}
+
+/* How the client knows the server, where not as the server knows itself. */
+static const struct rewrite *
+relay_rewrite(struct exchange *x, struct rewrite *ret)
+{
+	if (x->route == NULL && (!x->tls || x->client_https))
+		return NULL;
+	*ret = (struct rewrite){
+	    .kind = x->route ? REWRITE_ROUTE : REWRITE_SCHEME,
+	    .host = span_of(x->host),
+	    .port = x->port,
+	    .tls = x->tls,
+	    .client_https = x->client_https,
+	    .path = x->path,
+	    .originated = is_originated,
+	    .arg = x,
+	};
+	if (x->route)
+		ret->route = span_of(x->route);
+	return ret;
+}
+
 void
 relay_begin(struct exchange *x)
 {
 	struct worker *w = x->worker;
 	struct upstream *u = x->up;
 	struct strbuf status;
+	struct rewrite rewrite;
 	struct forward_response how = {
+	    .rewrite = relay_rewrite(x, &rewrite),
 	    .has_length = x->is_head || w->head.status == 304,
 	    .via = w->proc->via_span,
 	};
