@@ -118,7 +118,7 @@ int
 conf_overrides_add_env(struct conf_overrides *o, const char *text,
     struct conf_problems *problems)
 {
-	struct span whole = text ? span_of(text) : (struct span){.p = NULL};
+	struct span whole = span_of(text ? text : "");
 	struct span rest = whole, item;
 	int rc = 0;
 

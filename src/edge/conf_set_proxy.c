@@ -113,7 +113,7 @@ conf_set_listen(struct conf_setter *to, struct span item)
 {
 	struct conf *c = to->conf;
 	struct conf_listen l = {.addr_len = 0};
-	uint16_t port;
+	uint16_t port = 0;
 
 	if (item.p == NULL) {
 		c->listen = NULL;
