@@ -41,6 +41,8 @@ try_fail(struct try *t, enum attempt_end end, bool sent)
 	struct job *j = t->job;
 	struct attempt a = {.end = end, .reused = t->reused, .sent = sent};
 
+	if (end == ATTEMPT_PARENT)
+		a.status = 502;
 	world_tell(j->world, "#%u attempt %u failed", j->n, t->n);
 	try_over(t, false);
 	request_failed(&j->r, &a);
@@ -357,7 +359,10 @@ connect_failure(const struct step *s, enum attempt_end *ret)
 	    {STEP_CONNECT_TIMEOUT, ATTEMPT_CONNECT_TIMEOUT},
 	    {STEP_DNS_FAILED, ATTEMPT_DNS_FAILED},
 	    {STEP_NO_NAME, ATTEMPT_DNS_NAME},
-	    {STEP_NO_FILES, ATTEMPT_NO_MEMORY}};
+	    {STEP_NO_FILES, ATTEMPT_NO_MEMORY},
+	    {STEP_CERTIFICATE, ATTEMPT_TLS_CERTIFICATE},
+	    {STEP_NO_TLS, ATTEMPT_TLS},
+	    {STEP_PARENT, ATTEMPT_PARENT}};
 
 	for (size_t i = 0; s && i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i].kind == s->kind) {

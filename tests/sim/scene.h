@@ -24,6 +24,9 @@
 	X(DNS_FAILED, "dns-failed")         \
 	X(NO_NAME, "no-such-name")          \
 	X(NO_FILES, "no-files")             \
+	X(CERTIFICATE, "bad-certificate")   \
+	X(NO_TLS, "no-tls")                 \
+	X(PARENT, "parent-refuses")         \
 	X(RESET_UNSENT, "reset-unsent")     \
 	X(RESET, "reset")                   \
 	X(HANG, "hang")                     \
