@@ -5,11 +5,13 @@
  */
 #include "tls_set.h"
 
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "ca.h"
@@ -39,13 +41,15 @@ problem(struct conf_problems *p, const struct conf_file *f, const char *key,
 	return -1;
 }
 
-/* "PATH: why", why being the last thing that OpenSSL noted. */
+/* "PATH: what: why": the file's fault, or the last thing that OpenSSL noted. */
 static int
 openssl_problem(struct conf_problems *p, const struct conf_file *f,
     const char *key, const char *what)
 {
 	const char *why = ERR_reason_error_string(ERR_peek_last_error());
 
+	if (access(f->path, R_OK) < 0)
+		why = strerror(errno);
 	conf_problem(p, place_of(f), "%s: %s: %s: %s", key, f->path, what,
 	    why ? why : "no reason known");
 	ERR_clear_error();

@@ -361,8 +361,7 @@ connect_failure(const struct step *s, enum attempt_end *ret)
 	    {STEP_NO_NAME, ATTEMPT_DNS_NAME},
 	    {STEP_NO_FILES, ATTEMPT_NO_MEMORY},
 	    {STEP_CERTIFICATE, ATTEMPT_TLS_CERTIFICATE},
-	    {STEP_NO_TLS, ATTEMPT_TLS},
-	    {STEP_PARENT, ATTEMPT_PARENT}};
+	    {STEP_NO_TLS, ATTEMPT_TLS}, {STEP_PARENT, ATTEMPT_PARENT}};
 
 	for (size_t i = 0; s && i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i].kind == s->kind) {

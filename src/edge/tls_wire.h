@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tls_wire: the BIO below a TLS session. Internal to tls.c.
+ */
+#ifndef AB_TLS_WIRE_H
+#define AB_TLS_WIRE_H
+
+#include "tls.h"
+
+struct tls {
+	SSL *ssl;          /* owns */
+	struct chan *chan; /* borrows: it owns us */
+	struct tls *below; /* owns; NULL: the socket */
+	void *owner;
+	char *early; /* owns; bytes that came before the session */
+	size_t early_at, early_n;
+	bool end;    /* the stream below has ended */
+	bool lost;   /* it broke */
+	bool broken; /* the session did: nothing more may be sent */
+	enum tls_fault fault;
+	const char *fault_text;
+	int alert;
+};
+
+/* For t->ssl; t outlives it. NULL: no memory. */
+BIO *tls_wire_new(struct tls *t);
+
+#endif
