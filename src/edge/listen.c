@@ -267,7 +267,10 @@ listener_accepted(struct listener *l, int fd, const struct sockaddr *sa,
 	}
 	if (atomic_load(&p->connections) >= atomic_load(&p->max_connections)) {
 		log_busy(l);
-		say_busy(fd);
+		if (l->kind == CONF_LISTEN_PLAIN)
+			say_busy(fd);
+		else
+			(void)close(fd); /* it would take the words for TLS */
 		return;
 	}
 	client_new(l->worker, fd, sa, l->kind);
