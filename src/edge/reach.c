@@ -71,16 +71,19 @@ reach_handshake(struct upstream *u)
 static void
 reach_tls(struct upstream *u)
 {
-	const struct tls_upstream *how = u->service->tls_upstream;
+	struct tls_upstream *how = u->service->tls_upstream;
 	SSL_SESSION *old;
-	int res;
+	SSL_CTX *ctx;
+	int res = -1;
 
 	if (AB_NEVER(how == NULL)) {
 		upstream_fail(u, ATTEMPT_TLS);
 		return;
 	}
 	old = tls_cache_take(&u->worker->sessions, session_key(u));
-	res = tls_connect(&u->chan, how->ctx, u->host, old);
+	ctx = tls_upstream_context(how);
+	if (ctx)
+		res = tls_connect(&u->chan, ctx, u->host, old);
 	SSL_SESSION_free(old);
 	if (res < 0) {
 		upstream_fail(u, ATTEMPT_NO_MEMORY);

@@ -16,7 +16,8 @@ struct mint;
 
 /* How TLS is spoken to some upstreams. */
 struct tls_upstream {
-	SSL_CTX *ctx;
+	_Atomic(SSL_CTX *) ctx; /* see tls_upstream_context */
+	int min_version;
 	uint64_t id; /* of this process, never used again */
 	const struct conf_file *ca, *cert, *key; /* borrows: from the conf */
 };
@@ -45,6 +46,8 @@ struct tls_set {
  */
 AB_MUST int tls_set_load(struct conf *c, struct conf_problems *problems);
 void tls_set_free(struct tls_set *s); /* takes NULL */
+/* Made when it is first asked for, by whichever thread; NULL: no memory. */
+SSL_CTX *tls_upstream_context(struct tls_upstream *u);
 /* One session ticket for each client (RFC 8446 4.6.1), under a key of the process
  * that every worker and every context has: 0 or -1. */
 AB_MUST int tls_set_tickets(SSL_CTX *ctx);
