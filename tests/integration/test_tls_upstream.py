@@ -2,9 +2,11 @@
 """TLS that abided speaks: whom it trusts, and what becomes of failures."""
 import hashlib
 import os
+import shutil
 import signal
 import socket
 import ssl
+import subprocess
 import threading
 import time
 import unittest
@@ -191,6 +193,21 @@ class Trust(UpstreamCase):
         self.assert_untrusted(self.ask(d, o))
         d = self.originating(service=service,
                              env={"SSL_CERT_FILE": self.pki.ca})
+        self.assertEqual(b"x", self.ask(d, o).body)
+
+    def test_the_systems_directory_of_hashes(self):
+        """A root is looked up there by the hash of its name."""
+        store = os.path.join(self.folder, "certs")
+        os.mkdir(store)
+        shutil.copy(self.pki.ca, os.path.join(store, "root.pem"))
+        o = self.secure_origin(answer(200, "x"))
+        d = self.originating(service={"upstream_ca": "system"},
+                             env={"SSL_CERT_DIR": store})
+        self.assert_untrusted(self.ask(d, o))   # a file, but no hash of it
+        subprocess.run(["openssl", "rehash", store], check=True,
+                       stdout=subprocess.DEVNULL)
+        d.signal(signal.SIGHUP)
+        d.wait_log("reloaded")
         self.assertEqual(b"x", self.ask(d, o).body)
 
     def test_a_service_may_trust_others_than_the_rest(self):
