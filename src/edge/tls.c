@@ -238,6 +238,10 @@ find_fault(struct tls *t)
 		    "the connection was closed during the TLS handshake");
 	} else if (reason == ERR_R_MALLOC_FAILURE) {
 		set_fault(t, TLS_FAULT_MEMORY, "out of memory");
+	} else if (reason == SSL_R_CALLBACK_FAILED) {
+		/* Only the look at a client's SNI refuses in this way. */
+		set_fault(t, TLS_FAULT_PROTOCOL,
+		    "the client asks for another host (SNI)");
 	} else if (!find_alert(t, err)) {
 		set_fault(t, TLS_FAULT_PROTOCOL, ERR_reason_error_string(err));
 	}
