@@ -162,11 +162,11 @@ def fields_of(line):
     """A log line as a dict; its first word behind the level is "msg"."""
     if line.startswith("{"):
         return json.loads(line)
-    parts = line.split(" ")
-    out = {"time": parts[0], "level": parts[1], "msg": parts[2]}
-    for part in parts[3:]:
-        name, _, value = part.partition("=")
-        out[name] = value
+    when, level, msg, rest = (line + " ").split(" ", 3)
+    out = {"time": when, "level": level, "msg": msg}
+    for name, quoted, bare in re.findall(
+            r'([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))', rest):
+        out[name] = quoted or bare
     return out
 
 

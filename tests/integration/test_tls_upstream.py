@@ -43,12 +43,6 @@ class UpstreamCase(TlsCase):
         self.assert_reason("tls-handshake", resp)
         self.assertIn("error=" + error, resp.says)
 
-    def reload(self, d, text):
-        seen = len(d.log.matching("reloaded"))
-        d.write(text)
-        d.signal(signal.SIGHUP)
-        d.wait_log("reloaded", seen + 1)
-
 
 class Trust(UpstreamCase):
     @reduced

@@ -262,6 +262,11 @@ class TlsSocket:
             finally:
                 self._sending.release()
 
+    def put(self, data):
+        """What somebody else has read from below."""
+        with self._lock:
+            self._in.write(data)
+
     def feed(self):
         """Reads once from below. False: the stream has ended."""
         got = self.sock.recv(262144)

@@ -8,6 +8,7 @@ authority that a daemon intercepts with is another one.
 import functools
 import os
 import re
+import signal
 import subprocess
 import tempfile
 
@@ -29,7 +30,7 @@ def own_ca(*hosts):
     folder = tempfile.mkdtemp(dir=folder_of_process())
     cert, key = (os.path.join(folder, n) for n in ("ca.pem", "ca.key"))
     if not os.access(ABIDECTL, os.X_OK):
-        other = pki("Own CA")
+        other = pki("Own CA of " + " ".join(hosts))
         return other.ca, other.key
     conf = os.path.join(folder, "abided.conf")
     with open(conf, "wb"):
@@ -52,6 +53,11 @@ class TlsCase(Case):
         self.pki = pki()
         self.names = Names(ZONE)
         self.addCleanup(self.names.close)
+
+    @staticmethod
+    def ca_of(*hosts):
+        """The certificate and key files of an authority for these hosts."""
+        return own_ca(*hosts)
 
     # --- origins ---
 
@@ -86,6 +92,13 @@ class TlsCase(Case):
         return self.daemon(text=self.secure_text(
             services, tls, proxy=proxy, defaults=defaults), **kw)
 
+    @staticmethod
+    def client_faults(daemon, n):
+        """What the log says of n clients that no TLS was agreed on with."""
+        daemon.log.wait("reason=client-tls", n)
+        return [r["error"] for r in daemon.records()
+                if r["reason"] == "client-tls"]
+
     def originating(self, hosts=API, service=None, services=None, **kw):
         """A daemon that speaks TLS to these hosts for plain clients."""
         return self.secure_daemon({
@@ -103,6 +116,13 @@ class TlsCase(Case):
                                   **(tls or {})}, **kw)
         d.ca = cert
         return d
+
+    def reload(self, d, text):
+        """New settings, in force."""
+        seen = len(d.log.matching("reloaded"))
+        d.write(text)
+        d.signal(signal.SIGHUP)
+        d.wait_log("reloaded", seen + 1)
 
     # --- clients ---
 
