@@ -8,14 +8,12 @@
  */
 #include "edge/ca.h"
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "edge/cert.h"
 #include "policy/pattern.h"
-#include "proto/octet.h"
 
 #define DAY_S 86400
 
@@ -34,37 +32,6 @@ struct scope {
 
 /* --- the hosts ------------------------------------------------------------ */
 
-/* ':' and 32 hex digits, as pattern_host writes it. */
-static void
-read_ip6(const struct pattern *p, struct cert_host *ret)
-{
-	for (int i = 0; i < 16; i++) {
-		unsigned high = (unsigned)octet_hex(p->host.p[1 + 2 * i]);
-		unsigned low = (unsigned)octet_hex(p->host.p[2 + 2 * i]);
-
-		ret->ip[i] = (unsigned char)(high << 4 | low);
-	}
-	ret->ip_n = 16;
-}
-
-static void
-read_host(const struct pattern *p, struct cert_host *ret)
-{
-	char text[INET_ADDRSTRLEN] = "";
-
-	*ret = (struct cert_host){.ip_n = 0};
-	if (p->host.p == p->ip6) {
-		read_ip6(p, ret);
-		return;
-	}
-	if (!p->is_wildcard && p->host.n < sizeof(text))
-		memcpy(text, p->host.p, p->host.n);
-	if (inet_pton(AF_INET, text, ret->ip) == 1)
-		ret->ip_n = 4;
-	else
-		ret->dns = p->host;
-}
-
 static int
 read_scope(const struct ca_spec *spec, struct scope *ret,
     struct ca_problem *problem)
@@ -81,7 +48,7 @@ read_scope(const struct ca_spec *spec, struct scope *ret,
 		if (p.is_any)
 			ret->any = true;
 		else
-			read_host(&p, &ret->v[ret->n++]);
+			cert_host_of(&p, &ret->v[ret->n++]);
 	}
 	return 0;
 }

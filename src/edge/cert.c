@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "policy/pattern.h"
+#include "proto/octet.h"
 
 #define SERIAL_BITS 159 /* 20 octets, positive */
 #define LABEL_MAX 63    /* bytes: RFC 1035 2.3.4 */
@@ -56,6 +57,37 @@ cert_host_read(const char *host, struct cert_host *ret)
 	else if (inet_pton(AF_INET6, host, ret->ip) == 1)
 		ret->ip_n = 16;
 	return ret->ip_n > 0 || is_dns_name(ret->dns);
+}
+
+/* ':' and 32 hex digits, as pattern_host writes it. */
+static void
+read_ip6(const struct pattern *p, struct cert_host *ret)
+{
+	for (int i = 0; i < 16; i++) {
+		unsigned high = (unsigned)octet_hex(p->host.p[1 + 2 * i]);
+		unsigned low = (unsigned)octet_hex(p->host.p[2 + 2 * i]);
+
+		ret->ip[i] = (unsigned char)(high << 4 | low);
+	}
+	ret->ip_n = 16;
+}
+
+void
+cert_host_of(const struct pattern *p, struct cert_host *ret)
+{
+	char text[INET_ADDRSTRLEN] = "";
+
+	*ret = (struct cert_host){.ip_n = 0};
+	if (p->host.p == p->ip6) {
+		read_ip6(p, ret);
+		return;
+	}
+	if (!p->is_wildcard && p->host.n < sizeof(text))
+		memcpy(text, p->host.p, p->host.n);
+	if (inet_pton(AF_INET, text, ret->ip) == 1)
+		ret->ip_n = 4;
+	else
+		ret->dns = p->host;
 }
 
 bool
@@ -116,14 +148,18 @@ cert_set_host(X509 *cert, const struct cert_host *h)
 	return ok && (!has_subject(h) || set_subject(cert, h));
 }
 
-static bool
-passes(NAME_CONSTRAINTS *constraints, const struct cert_host *h, EVP_PKEY *key)
+bool
+cert_permits(NAME_CONSTRAINTS *constraints, const struct cert_host *h,
+    EVP_PKEY *key)
 {
-	X509 *cert = X509_new();
+	X509 *cert;
 	bool yes = false;
 
+	if (!constraints)
+		return true;
 	/* OpenSSL looks into a whole certificate only, hence the signature;
 	 * X509_check_purpose has it read what the check compares. */
+	cert = X509_new();
 	if (cert && X509_set_version(cert, X509_VERSION_3) &&
 	    cert_set_validity(cert, 0, 0) && X509_set_pubkey(cert, key) &&
 	    cert_set_host(cert, h) && X509_sign(cert, key, cert_digest(key)) &&
@@ -135,12 +171,24 @@ passes(NAME_CONSTRAINTS *constraints, const struct cert_host *h, EVP_PKEY *key)
 }
 
 bool
-cert_permits(NAME_CONSTRAINTS *constraints, const char *host, EVP_PKEY *key)
+cert_permits_pattern(NAME_CONSTRAINTS *constraints, const char *pattern,
+    EVP_PKEY *key)
 {
-	struct cert_host h;
+	char below[PATTERN_HOST_MAX + sizeof("any.")] = "any.";
+	struct cert_host host = {.dns = SPAN("any.example")};
+	struct pattern p;
 
-	return cert_host_read(host, &h) &&
-	    (!constraints || passes(constraints, &h, key));
+	if (pattern_parse(span_of(pattern), &p) != NULL)
+		return false;
+	if (!p.is_any)
+		cert_host_of(&p, &host);
+	if (p.is_wildcard) {
+		size_t n = strlen(below);
+
+		memcpy(below + n, host.dns.p, host.dns.n);
+		host.dns = (struct span){below, n + host.dns.n};
+	}
+	return cert_permits(constraints, &host, key);
 }
 
 /* --- numbers and dates ---------------------------------------------------- */

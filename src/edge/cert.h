@@ -12,6 +12,8 @@
 
 #include "base/span.h"
 
+struct pattern;
+
 /* Whom a certificate, or a name constraint, is for. */
 struct cert_host {
 	struct span dns;      /* borrows */
@@ -29,12 +31,23 @@ AB_MUST bool cert_name(const struct cert_host *h, GENERAL_NAME *ret);
  */
 AB_MUST bool cert_host_read(const char *host, struct cert_host *ret);
 
+/* What a pattern that is not "*" is about; of a wildcard, what follows "*.".
+ * Borrows what the pattern was parsed from. */
+void cert_host_of(const struct pattern *p, struct cert_host *ret);
+
 /*
  * Do these constraints (RFC 5280 4.2.1.10; NULL: none) let a certificate for
  * the host pass? `key` is any that can sign, what it signs is thrown away.
  */
-AB_MUST bool cert_permits(NAME_CONSTRAINTS *constraints, const char *host,
-    EVP_PKEY *key);
+AB_MUST bool cert_permits(NAME_CONSTRAINTS *constraints,
+    const struct cert_host *h, EVP_PKEY *key);
+
+/*
+ * The same for any host that a pattern is about; for "*", for one that nobody
+ * would name. False for what is no pattern.
+ */
+AB_MUST bool cert_permits_pattern(NAME_CONSTRAINTS *constraints,
+    const char *pattern, EVP_PKEY *key);
 
 /* Without a common name where the host does not fit one, which a DNS name of
  * 64 bytes or less does. */

@@ -215,5 +215,14 @@ mint_ca(const struct mint *m)
 bool
 mint_permits(const struct mint *m, const char *host)
 {
-	return cert_permits(m->constraints, host, m->key);
+	struct cert_host name;
+
+	return cert_host_read(host, &name) &&
+	    cert_permits(m->constraints, &name, m->key);
+}
+
+bool
+mint_permits_pattern(const struct mint *m, const char *pattern)
+{
+	return cert_permits_pattern(m->constraints, pattern, m->key);
 }

@@ -51,5 +51,7 @@ X509 *mint_ca(const struct mint *m);
  * too, and without memory.
  */
 bool mint_permits(const struct mint *m, const char *host);
+/* The same for any host that a pattern (policy/pattern.h) is about. */
+bool mint_permits_pattern(const struct mint *m, const char *pattern);
 
 #endif

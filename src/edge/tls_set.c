@@ -286,49 +286,18 @@ load_upstreams(struct tls_set *s, struct conf *c, struct conf_problems *p)
 
 /* --- our own side --------------------------------------------------------- */
 
-/* A host that a pattern stands for: "*.api.test:443" for "any.api.test". */
-static void
-host_of(const char *pattern, struct strbuf *ret)
-{
-	struct span rest = span_of(pattern), host;
-
-	if (strcmp(pattern, "*") == 0) {
-		strbuf_lit(ret, "any.example");
-		return;
-	}
-	if (rest.p[0] == '[')
-		rest = (struct span){rest.p + 1, rest.n - 1};
-	(void)span_cut(&rest, pattern[0] == '[' ? ']' : ':', &host);
-	if (span_starts(host, SPAN("*."))) {
-		strbuf_lit(ret, "any");
-		host = (struct span){host.p + 1, host.n - 1};
-	}
-	strbuf_span(ret, host);
-}
-
 /* A leaf that the CA may not sign for is refused by every client. */
 static int
 check_host(const struct tls_set *s, const struct conf *c,
     const struct conf_service *of, const char *pattern, struct conf_problems *p)
 {
-	struct strbuf host;
-	int res = 0;
-
-	strbuf_init(&host, 512);
-	host_of(pattern, &host);
-	strbuf_char(&host, '\0');
-	if (host.failed) {
-		conf_problem_no_memory(p);
-		res = -1;
-	} else if (!mint_permits(s->mint, host.p)) {
-		conf_problem(p, place_of(&c->ca_cert),
-		    "ca_cert: %s: its name constraints don't let it sign for "
-		    "%s of service '%s'; make it anew with: abidectl ca renew",
-		    c->ca_cert.path, pattern, of->name);
-		res = -1;
-	}
-	strbuf_free(&host);
-	return res;
+	if (mint_permits_pattern(s->mint, pattern))
+		return 0;
+	conf_problem(p, place_of(&c->ca_cert),
+	    "ca_cert: %s: its name constraints don't let it sign for "
+	    "%s of service '%s'; make it anew with: abidectl ca renew",
+	    c->ca_cert.path, pattern, of->name);
+	return -1;
 }
 
 static int

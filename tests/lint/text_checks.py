@@ -3,7 +3,8 @@
 import os
 import re
 
-FLOORS = {"base": 0, "proto": 1, "policy": 2, "engine": 3, "edge": 4}
+# ctl, the commands of abidectl, stands on all of them.
+FLOORS = {"base": 0, "proto": 1, "policy": 2, "engine": 3, "edge": 4, "ctl": 5}
 # The simulator is a program beside the floors: it stands on policy and below,
 # and nothing stands on it.
 ORIGIN_MAY = ("base", "proto", "policy", "origin")

@@ -409,6 +409,48 @@ ca_when_made_for_hosts_then_permits_no_others(void **state)
 }
 
 static void
+ca_when_asked_about_patterns_then_permits_what_they_are_about(void **state)
+{
+	static const struct {
+		const char *pattern;
+		bool some, any; /* for a CA of some hosts, and of all */
+	} rows[] = {
+	    {"api.test", true, true},
+	    {"x.API.test:443", true, true},
+	    {"*.api.test", true, true},
+	    {"10.0.0.1:8443", true, true},
+	    {"[fd00::1]:443", true, true},
+	    {"test", false, true},
+	    {"*.test", false, true},
+	    {"10.0.0.2", false, true},
+	    {"[fd00::2]", false, true},
+	    {"*", false, true},
+	    {"a..b", false, false},
+	};
+	static const char *const some[MAX_HOSTS] = {"api.test", "10.0.0.1",
+	    "[fd00::1]"};
+	static const char *const any[MAX_HOSTS] = {"*"};
+	EVP_PKEY *key = ca_make_key();
+
+	(void)state;
+	for (int all = 0; all < 2; all++) {
+		X509 *cert = make(all ? any : some, key);
+		const char *why = "";
+		struct mint *m = mint_new(cert, key, &why);
+
+		assert_non_null(m);
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			if (mint_permits_pattern(m, rows[i].pattern) !=
+			    (all ? rows[i].any : rows[i].some))
+				fail_msg("%s", rows[i].pattern);
+		}
+		mint_free(m);
+		X509_free(cert);
+	}
+	EVP_PKEY_free(key);
+}
+
+static void
 ca_when_hosts_repeat_then_each_is_permitted_once(void **state)
 {
 	static const char *const hosts[MAX_HOSTS] = {"eu.api.test",
@@ -540,6 +582,8 @@ main(void)
 	    in_folder(pair_when_one_is_wrong_then_says_which),
 	    cmocka_unit_test(ca_when_made_then_der_is_strict),
 	    cmocka_unit_test(ca_when_made_for_hosts_then_permits_no_others),
+	    cmocka_unit_test(
+		ca_when_asked_about_patterns_then_permits_what_they_are_about),
 	    cmocka_unit_test(ca_when_hosts_repeat_then_each_is_permitted_once),
 	    cmocka_unit_test(
 		ca_when_asked_for_nonsense_then_says_what_is_wrong),

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "ctl/say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl/ctl.h"
+
+int
+say_no_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int why = errno;
+
+	fprintf(stderr, "abidectl: %s: %s", path, strerror(why));
+	if (why == ENOENT && slash && slash > path)
+		fprintf(stderr, "; is the directory %.*s there?",
+		    (int)(slash - path), path);
+	fputc('\n', stderr);
+	return CTL_MISSING;
+}
+
+int
+say_no_memory(void)
+{
+	fputs("abidectl: out of memory\n", stderr);
+	return CTL_MISSING;
+}
