@@ -70,9 +70,15 @@ def is_sanitized():
     return build_has("__asan_init", "__tsan_init")
 
 
+# What a machine may have set that is not a test's: whom to trust, above all.
+FOREIGN = {"ABIDED_SET", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+           "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
+           "NODE_EXTRA_CA_CERTS", "OPENSSL_CONF"}
+
+
 def clean_env(extra=None):
     env = {k: v for k, v in os.environ.items()
-           if not k.lower().endswith("_proxy") and k != "ABIDED_SET"}
+           if not k.lower().endswith("_proxy") and k not in FOREIGN}
     # The quarantine keeps freed memory: a small one lets tests of memory
     # tell growth from habit.
     env["ASAN_OPTIONS"] = "quarantine_size_mb=4:detect_leaks=1"

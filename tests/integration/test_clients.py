@@ -47,11 +47,18 @@ class ClientCase(Case):
         super().setUp()
         self.refused, self.lock = set(), threading.Lock()
         self.files = {}
-        # An origin is one service; a program may come with many requests
-        # at once.
-        self.proxy = self.daemon(defaults={"failure_cutoff": "0",
-                                           "max_retries": "20"})
+        self.make_cast()
+
+    # An origin is one service; a program may come with many requests at once.
+    PATIENT = {"failure_cutoff": "0", "max_retries": "20"}
+
+    def make_cast(self):
+        self.proxy = self.daemon(defaults=self.PATIENT)
         self.site = self.serving(self.serve)
+
+    def proxy_env(self):
+        """How a program is told of the proxy."""
+        return {"http_proxy": self.proxy.url, "HTTP_PROXY": self.proxy.url}
 
     def refuse(self, conn, req):
         """True the first time that a path is asked for."""
@@ -82,8 +89,8 @@ class ClientCase(Case):
             argv, cwd=cwd or self.folder, timeout=4 * PATIENCE, check=False,
             input=stdin, stdin=subprocess.DEVNULL if stdin is None else None,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env({
-                "http_proxy": self.proxy.url, "HTTP_PROXY": self.proxy.url,
-                "HOME": self.folder, "LC_ALL": "C", **(env or {})}))
+                **self.proxy_env(), "HOME": self.folder, "LC_ALL": "C",
+                **(env or {})}))
         if ok:
             self.assertEqual(0, done.returncode, "%s: %s%s" % (
                 argv[0], done.stdout[-1000:].decode(errors="replace"),

@@ -5,7 +5,6 @@ import os
 import re
 import resource
 import signal
-import socket
 import ssl
 import threading
 import unittest
@@ -15,7 +14,7 @@ from origin import answer, throttled
 from tls import (OpensslProgram, TLS11, TLS12, TLS13, TlsSocket, Trickle,
                  client_context, openssl, secure)
 from tlscase import ABIDECTL, API, TlsCase, WWW
-from wire import Alerted, Cut, PATIENCE, Ragged, Reset, noise
+from wire import Cut, PATIENCE, Ragged, Reset, noise
 
 
 def digest(data):

@@ -4,11 +4,8 @@ import hashlib
 import os
 import shutil
 import signal
-import socket
-import ssl
 import subprocess
 import threading
-import time
 import unittest
 
 from harness import eventually, reduced
