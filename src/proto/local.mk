@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 PROTO_FILES = \
+	src/proto/basic.c \
+	src/proto/basic.h \
 	src/proto/chunked.c \
 	src/proto/chunked.h \
 	src/proto/connect.c \

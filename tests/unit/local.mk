@@ -2,6 +2,7 @@
 
 UNIT_TESTS = \
 	tests/unit/test_backoff \
+	tests/unit/test_basic \
 	tests/unit/test_body \
 	tests/unit/test_bucket \
 	tests/unit/test_ca \
