@@ -11,6 +11,7 @@
 #include "edge/conf.h"
 
 #include "base/mem.h"
+#include "edge/auth.h"
 #include "edge/conf_build.h"
 #include "edge/conf_file.h"
 #include "edge/tls_set.h"
@@ -18,6 +19,7 @@
 static void
 conf_free(struct conf *c)
 {
+	auth_unref(c->auth_users);
 	for (struct conf_places *p = c->no_proxies; p != NULL; p = p->next)
 		rules_free(&p->hosts);
 	rules_free(&c->allow.hosts);

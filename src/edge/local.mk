@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 EDGE_FILES = \
 	src/edge/access.c src/edge/access.h \
+	src/edge/auth.c src/edge/auth.h \
+	src/edge/auth_id.c src/edge/auth_id.h \
 	src/edge/chan.c src/edge/chan.h \
+	src/edge/checker.c src/edge/checker.h \
 	src/edge/client.c src/edge/client.h \
 	src/edge/client_body.c \
 	src/edge/client_head.c \
@@ -9,8 +12,10 @@ EDGE_FILES = \
 	src/edge/daemon.c src/edge/daemon.h \
 	src/edge/exchange.c src/edge/exchange.h \
 	src/edge/exchange_ports.c \
+	src/edge/htpasswd.c src/edge/htpasswd.h \
 	src/edge/intake.c src/edge/intake.h \
 	src/edge/listen.c src/edge/listen.h \
+	src/edge/loglimit.c src/edge/loglimit.h \
 	src/edge/message.c src/edge/message.h \
 	src/edge/outbuf.c src/edge/outbuf.h \
 	src/edge/pool.c src/edge/pool.h \

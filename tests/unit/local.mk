@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 
 UNIT_TESTS = \
+	tests/unit/test_auth \
 	tests/unit/test_backoff \
 	tests/unit/test_basic \
 	tests/unit/test_body \
@@ -28,10 +29,12 @@ UNIT_TESTS = \
 	tests/unit/test_hints_doc \
 	tests/unit/test_histogram \
 	tests/unit/test_httpdate \
+	tests/unit/test_htpasswd \
 	tests/unit/test_instant \
 	tests/unit/test_key \
 	tests/unit/test_line \
 	tests/unit/test_log \
+	tests/unit/test_loglimit \
 	tests/unit/test_map \
 	tests/unit/test_mem \
 	tests/unit/test_mint \
