@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "edge/auth.h"
 #include "edge/daemon.h"
 #include "edge/tls_set.h"
 
@@ -110,6 +111,7 @@ run(struct options *o, struct conf_problems *problems)
 	    .verbose = o->verbose,
 	};
 	struct conf *conf;
+	int tls, auth;
 
 	choose_file(o);
 	args.conf_path = o->conf_path;
@@ -118,8 +120,9 @@ run(struct options *o, struct conf_problems *problems)
 		conf_unref(conf);
 		return 1;
 	}
-	/* A file that is missing is no fault of the configuration's. */
-	if (tls_set_load(conf, problems) < 0) {
+	tls = tls_set_load(conf, problems);
+	auth = auth_load_conf(conf, problems);
+	if (tls < 0 || auth < 0) {
 		conf_unref(conf);
 		return o->check ? 1 : 2;
 	}

@@ -128,6 +128,8 @@ line_request(struct line_text *l, const struct exchange *x)
 {
 	line_id(l, x->r.id);
 	line_text(l, "client", span_of(x->client_text));
+	if (x->user.p)
+		line_text(l, "user", x->user);
 	line_text(l, "method", x->method);
 	line_text(l, "scheme",
 	    x->r.connect ? SPAN("tunnel")
@@ -227,6 +229,14 @@ access_parked(const struct exchange *x)
 	line_end(&l, p);
 }
 
+/* Who asks, where somebody has to say. */
+static void
+line_user(struct line_text *l, const struct client *c)
+{
+	if (c->worker->conf->auth_users)
+		line_text(l, "user", span_of(c->user ? c->user : ""));
+}
+
 void
 access_refused(const struct client *c, const struct head *h,
     const struct refusal *why)
@@ -239,6 +249,7 @@ access_refused(const struct client *c, const struct head *h,
 	line_begin(&l, "request");
 	line_id(&l, atomic_fetch_add(&p->next_id, 1));
 	line_text(&l, "client", span_of(c->text));
+	line_user(&l, c);
 	line_text(&l, "method",
 	    h->method.n < 32 ? h->method : (struct span){NULL, 0});
 	line_number(&l, "status", why->status);
@@ -253,6 +264,7 @@ line_inner(struct line_text *l, const struct client *c)
 {
 	line_id(l, atomic_fetch_add(&c->worker->proc->next_id, 1));
 	line_text(l, "client", span_of(c->text));
+	line_user(l, c);
 	if (!c->inner)
 		return;
 	line_text(l, "method", SPAN("CONNECT"));

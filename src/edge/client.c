@@ -5,6 +5,7 @@
  * means, and which request waits for what.
  *
  *   HEAD -> BUSY -> HEAD ...          BUSY -> CLOSING -> LINGER -> DEAD
+ *     `-> LOGIN -> HEAD               (a password is checked: client_login.c)
  *
  * While a request waits the socket is only looked at (peek), to see whether
  * the client is still there.
@@ -19,6 +20,7 @@
 
 #include "access.h"
 #include "base/mem.h"
+#include "client_login.h"
 #include "message.h"
 #include "send.h"
 #include "tunnel.h"
@@ -38,6 +40,7 @@ client_bury(struct corpse *corpse)
 
 	mem_free(c->text);
 	mem_free(c->inner);
+	mem_free(c->user);
 	mem_free(c->in);
 	outbuf_free(&c->out);
 	chunked_free(&c->chunked);
@@ -52,6 +55,7 @@ client_die(struct client *c)
 	if (c->state == CLIENT_DEAD)
 		return;
 	c->state = CLIENT_DEAD;
+	client_login_end(c);
 	chan_close(&c->chan);
 	timer_stop(&w->engine.timers, &c->timer);
 	list_del(&c->link);
@@ -308,6 +312,9 @@ client_ready(struct chan *ch)
 		if (outbuf_empty(&c->out))
 			client_read_head(c);
 		break;
+	case CLIENT_LOGIN:
+		client_login_watch(c);
+		break;
 	case CLIENT_BUSY:
 		client_busy(c);
 		break;
@@ -346,6 +353,9 @@ client_timeout(struct timer *t, int64_t now_ms)
 			break;
 		}
 		client_refuse_unread(c, &why);
+		break;
+	case CLIENT_LOGIN:
+		client_login_late(c);
 		break;
 	case CLIENT_BUSY:
 		client_timer(c, client_policy(c)->idle_timeout_ms);

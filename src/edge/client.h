@@ -17,6 +17,7 @@ enum client_state {
 	CLIENT_HELLO,   /* a tunnel to intercept stands: its first byte tells */
 	CLIENT_TLS,     /* in a TLS handshake */
 	CLIENT_HEAD,    /* between requests, or within a head */
+	CLIENT_LOGIN,   /* a password is being checked; the head is in `in` */
 	CLIENT_BUSY,    /* an exchange is under way */
 	CLIENT_CLOSING, /* our last bytes are going out */
 	CLIENT_LINGER,  /* shut down by us; the client's bytes go nowhere */
@@ -42,6 +43,8 @@ struct client {
 	struct client_inner *inner; /* owns; NULL: it knows that we are a proxy */
 	uint64_t who;          /* hash of the address */
 	char *text;            /* owns; the address, for the log */
+	char *user;            /* owns; who asks, NULL: nobody has to say */
+	struct check_wait *wait; /* owns; LOGIN, or the result for HEAD */
 	bool close;            /* after the answer at hand */
 	bool unread;           /* more of that request may come: linger */
 	bool served;           /* at least one request was answered */

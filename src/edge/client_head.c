@@ -5,7 +5,7 @@
  */
 #include "access.h"
 #include "base/mem.h"
-#include "client.h"
+#include "client_login.h"
 
 static const struct head_limits client_limits = {
     .head_bytes = 64 * 1024,
@@ -38,7 +38,8 @@ client_grow(struct client *c, size_t most)
 static void
 client_refuse(struct client *c, const struct refusal *why)
 {
-	struct answer a = {why->status, why->why, -1};
+	struct answer a = {why->status, why->why,
+	    why->retry_after_s ? why->retry_after_s * 1000 : -1};
 
 	client_answer(c, NULL, &a, why);
 }
@@ -96,17 +97,51 @@ client_begin_inner(struct client *c, const char *p, size_t n)
 	client_intercept(c, a.host, a.port);
 }
 
+/* It is not known yet who asks: p[0, n), all of it, is read again later. */
+static void
+client_await_login(struct client *c, const char *p, size_t n)
+{
+	if (client_stash(c, p, n) < 0) {
+		client_lost(c);
+		return;
+	}
+	c->scan = (struct head_scan){0};
+	c->state = CLIENT_LOGIN;
+	client_timer(c, client_policy(c)->head_timeout_ms);
+	/* A RST that came together with the head had no event of its own. */
+	if (c->state == CLIENT_LOGIN)
+		client_login_watch(c);
+}
+
+/* An exchange, or NULL: refused, see *why; or, status 0, to be intercepted. */
+static struct exchange *
+client_exchange(struct client *c, enum check_result login, struct refusal *why)
+{
+	struct worker *w = c->worker;
+	struct exchange *x = NULL;
+
+	if (login == CHECK_YES)
+		x = exchange_new(c, &w->head, why);
+	if (!x && why->status)
+		access_refused(c, &w->head, why);
+	client_login_end(c);
+	return x;
+}
+
 /* A head is complete, in p[0, n); what follows it is kept. */
 static void
 client_begin(struct client *c, const char *p, size_t n)
 {
 	struct worker *w = c->worker;
 	struct refusal why = {0};
+	enum check_result login = client_login(c, &w->head, &why);
 	struct exchange *x;
 
-	x = exchange_new(c, &w->head, &why);
-	if (!x && why.status)
-		access_refused(c, &w->head, &why);
+	if (login == CHECK_WAIT) {
+		client_await_login(c, p, n);
+		return;
+	}
+	x = client_exchange(c, login, &why);
 	if (!x && !why.status) {
 		client_begin_inner(c, p, n);
 		return;

@@ -85,7 +85,8 @@ const struct conf_option conf_options[] = {
 }, {
 	PROXY(auth), .key = "auth", .set = conf_set_file, .secret = true, .def = "none",
 	.takes = FILE_TAKES,
-	.help = "Who may use the proxy: a file of user:hash lines, as htpasswd writes them. "
+	.help = "Who may use the proxy: a file of user:hash lines, as htpasswd -B writes "
+	        "them: bcrypt, yescrypt or SHA-crypt. "
 	        "Clients give name and password in Proxy-Authorization (Basic), which never goes "
 	        "upstream. none: nobody is asked.",
 }, {

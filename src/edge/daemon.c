@@ -20,12 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "auth.h"
 #include "base/mem.h"
 #include "listen.h"
 #include "tls_set.h"
 #include "worker.h"
 
 #define RELOAD_WAIT_MS 1000
+#define CHECKERS 2         /* threads that check passwords, at the most */
 #define SIGNAL_TWIN_MS 200 /* a tool that signals a process and its group */
 #define FILES_OWN 64       /* descriptors that are not clients', at the least */
 #define BODY_MEMORY_MAX \
@@ -155,6 +157,31 @@ connections_of(const struct conf *c)
 				       : (unsigned)(lim.rlim_cur / 2 + 1);
 }
 
+/* By the checker, of one worker that waits for passwords. */
+static void
+wake_for_logins(void *arg, unsigned worker)
+{
+	struct proc *p = arg;
+
+	atomic_store(&p->workers[worker].want_logins, true);
+	worker_wake(&p->workers[worker]);
+}
+
+static int
+init_logins(struct proc *p)
+{
+	struct checker_cfg cfg = {
+	    .owners = p->nworkers,
+	    .threads = p->nworkers < CHECKERS ? p->nworkers : CHECKERS,
+	    .wake = wake_for_logins,
+	    .arg = p,
+	};
+
+	loglimit_init(&p->login_log);
+	p->checker = checker_new(&cfg);
+	return p->checker ? 0 : -1;
+}
+
 /* From here on p owns c, also where it fails. */
 static int
 proc_init(struct proc *p, struct conf *c)
@@ -176,7 +203,7 @@ proc_init(struct proc *p, struct conf *c)
 	pthread_mutex_init(&p->conf_lock, NULL);
 	if (engine_shared_init(&p->shared, p->nworkers, &p->hash, c->max_parked,
 		BODY_MEMORY_MAX) < 0 ||
-	    bind_conf(&p->shared.keys, c) < 0) {
+	    bind_conf(&p->shared.keys, c) < 0 || init_logins(p) < 0) {
 		log_err("out of memory");
 		return -1;
 	}
@@ -254,6 +281,16 @@ proc_publish(struct proc *p, struct conf *now, int verbose)
 	log_info("reloaded: %zu services", now->nservices);
 }
 
+/* What the configuration names; all problems. */
+static int
+load_files(struct conf *c, struct conf_problems *problems)
+{
+	int tls = tls_set_load(c, problems);
+	int auth = auth_load_conf(c, problems);
+
+	return tls < 0 || auth < 0 ? -1 : 0;
+}
+
 static void
 proc_reload(struct proc *p, const struct daemon_args *args)
 {
@@ -261,7 +298,7 @@ proc_reload(struct proc *p, const struct daemon_args *args)
 	struct conf *now =
 	    conf_load(args->conf_path, args->over, args->nover, &problems);
 
-	if (now && tls_set_load(now, &problems) < 0) {
+	if (now && load_files(now, &problems) < 0) {
 		conf_unref(now);
 		now = NULL;
 	}
@@ -371,6 +408,8 @@ proc_free(struct proc *p)
 	for (unsigned i = 0; i < p->nworkers; i++)
 		if (p->workers[i].proc)
 			worker_free(&p->workers[i]);
+	checker_free(p->checker);
+	loglimit_free(&p->login_log);
 	engine_shared_free(&p->shared);
 	conf_unref(p->conf);
 	pthread_mutex_destroy(&p->conf_lock);

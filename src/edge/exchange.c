@@ -124,13 +124,16 @@ static struct exchange *
 exchange_alloc(struct intake *in, struct span head)
 {
 	struct span who = span_of(in->c->text), path = without_query(in->path);
+	struct span user = {NULL, 0};
 	struct exchange *x;
 	char *at;
 
 	if (in->connect)
 		path = (struct span){"", 0};
+	if (in->c->user)
+		user = span_of(in->c->user);
 	x = mem_alloc(sizeof(*x) + head.n + in->host.n + in->h->method.n +
-	    path.n + who.n + 5);
+	    path.n + who.n + user.n + 6);
 	if (!x)
 		return NULL;
 	memset(x, 0, sizeof(*x));
@@ -144,13 +147,15 @@ exchange_alloc(struct intake *in, struct span head)
 	x->path = keep(&at, path);
 	x->client_text = at;
 	(void)keep(&at, who);
+	if (user.p)
+		x->user = keep(&at, user);
 	return x;
 }
 
 /* A proxy must not persist with an HTTP/1.0 client (RFC 9112 9.3): "keep-alive"
  * may have come through an older proxy that did not understand it. */
-static bool
-client_wants_keep(const struct head *h)
+bool
+exchange_wants_keep(const struct head *h)
 {
 	return h->minor == 1 &&
 	    !head_list_has(h, FIELD_CONNECTION, SPAN("close"));
@@ -198,7 +203,7 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	x->client_https = client_asks_https(in);
 	x->route = in->route;
 	x->http10 = h->minor == 0;
-	x->keep = client_wants_keep(h) && !w->draining;
+	x->keep = exchange_wants_keep(h) && !w->draining;
 	x->is_head = span_eq(h->method, SPAN("HEAD"));
 	x->upgrade = in->upgrade;
 	x->expect = in->expect;
@@ -245,7 +250,7 @@ exchange_new(struct client *c, const struct head *h, struct refusal *ret)
 	if (intake_check(&in))
 		x = exchange_build(&in);
 	ret->is_head = span_eq(h->method, SPAN("HEAD"));
-	if (!client_wants_keep(h))
+	if (!exchange_wants_keep(h))
 		ret->keep = false;
 	return x;
 }

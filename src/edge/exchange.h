@@ -49,6 +49,7 @@ struct exchange {
 	int final_status;            /* sent to the client, 0: none */
 	uint64_t bytes_in, bytes_out; /* client to us, us to client: body bytes */
 	char *client_text;           /* in head[]; who, for the log */
+	struct span user;            /* in head[]; p NULL: nobody had to say */
 	struct span method, path;    /* in head[] */
 	struct span send;            /* in head[]: the head to send */
 	char *host;                  /* in head[], NUL-terminated, lower case */
@@ -63,7 +64,11 @@ struct refusal {
 	const char *extra;  /* header lines with CRLF, or NULL */
 	bool keep;          /* the connection may go on */
 	bool is_head;       /* HEAD: no body */
+	int retry_after_s;  /* 0: none */
 };
+
+/* Whether the client lets its connection go on after this request. */
+bool exchange_wants_keep(const struct head *h);
 
 /*
  * From a scanned head, which it checks further. NULL: refused, see *ret.

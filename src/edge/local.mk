@@ -8,6 +8,7 @@ EDGE_FILES = \
 	src/edge/client.c src/edge/client.h \
 	src/edge/client_body.c \
 	src/edge/client_head.c \
+	src/edge/client_login.c src/edge/client_login.h \
 	src/edge/client_tls.c \
 	src/edge/daemon.c src/edge/daemon.h \
 	src/edge/exchange.c src/edge/exchange.h \

@@ -63,7 +63,8 @@ static const struct words words_of[GIVE_UP_COUNT] = {
     [GIVE_UP_PARENT] = {"http_response_status",
 	"The parent proxy refused to connect to this host: see `parent_proxy`."},
     [GIVE_UP_PROXY_AUTH] = {NULL,
-	"This proxy asks for a user name and a password."},
+	"This proxy asks for a user name and a password. Put them into the "
+	"proxy's URL: http://USER:PASSWORD@HOST:PORT"},
     [GIVE_UP_MISDIRECTED] = {"http_request_error",
 	"The request names another host than the tunnel that it came through."},
     [GIVE_UP_BAD_REQUEST] = {"http_request_error",

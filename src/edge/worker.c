@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "client.h"
+#include "client_login.h"
 #include "dest.h"
 #include "listen.h"
 #include "upstream.h"
@@ -256,6 +256,8 @@ worker_orders(struct worker *w)
 
 	if (atomic_exchange(&w->want_conf, false))
 		worker_take_conf(w);
+	if (atomic_exchange(&w->want_logins, false))
+		client_logins(w);
 	if (drain_ms && !w->draining)
 		worker_drain(w, drain_ms);
 	if (atomic_load(&w->want_stop))

@@ -13,10 +13,12 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "checker.h"
 #include "conf.h"
 #include "dial.h"
 #include "engine/engine.h"
 #include "leaf.h"
+#include "loglimit.h"
 #include "pool.h"
 #include "proto/head.h"
 #include "tls_cache.h"
@@ -41,6 +43,8 @@ struct proc {
 	atomic_uint max_connections; /* of them */
 	atomic_ullong next_id;
 	atomic_int access_fd;        /* access log; -1: with the log */
+	struct checker *checker;     /* owns; of passwords */
+	struct loglimit login_log;   /* refused logins */
 };
 
 /* Who wants to be looked at again at the end of the turn. */
@@ -77,6 +81,7 @@ struct worker {
 	atomic_ullong conf_taken;    /* generation of `conf`, for the main thread */
 	/* Orders from the main thread, taken when woken. */
 	atomic_bool want_conf, want_stop;
+	atomic_bool want_logins;     /* from the checker */
 	atomic_bool done;            /* drained: its last client has left */
 	atomic_llong want_drain_ms;  /* 0: no */
 	unsigned long fail_mean;     /* debug builds: allocations between two that
