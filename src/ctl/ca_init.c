@@ -75,14 +75,25 @@ ca_cmd_check_hosts(const struct ca_find *f)
 
 /* --- the files ----------------------------------------------------------- */
 
+/* Another init may have been quicker. */
+static int
+no_name(const char *path)
+{
+	if (errno != EEXIST)
+		return say_no_file(path);
+	fprintf(stderr,
+	    "abidectl: %s is there already, and is not overwritten\n", path);
+	return CTL_WRONG;
+}
+
 /* Either both have their names in the end, or neither has. */
 static int
 publish(struct newfile *cert, struct newfile *key)
 {
 	if (newfile_publish(key) < 0)
-		return say_no_file(key->path);
+		return no_name(key->path);
 	if (newfile_publish(cert) < 0) {
-		int code = say_no_file(cert->path);
+		int code = no_name(cert->path);
 
 		(void)unlink(key->path);
 		return code;
@@ -124,9 +135,10 @@ write_one(const struct ca_find *f, X509 *x, EVP_PKEY *k)
 	if (!pem)
 		code = say_no_memory();
 	else if (newfile_write(&both, f->cert, pem_text(pem), PEM_KEY_MODE,
-		     NULL) < 0 ||
-	    newfile_publish(&both) < 0)
+		     NULL) < 0)
 		code = say_no_file(f->cert);
+	else if (newfile_publish(&both) < 0)
+		code = no_name(f->cert);
 	newfile_drop(&both);
 	pem_free(pem);
 	return code;

@@ -91,11 +91,18 @@ sync_folder(struct newfile *f)
 int
 newfile_publish(struct newfile *f)
 {
+	int saved;
+
 	/* Unlike rename, link refuses a name that is taken. */
 	if (link(f->temp, f->path) < 0)
 		return -1;
 	newfile_drop(f);
-	return sync_folder(f);
+	if (sync_folder(f) == 0)
+		return 0;
+	saved = errno;
+	(void)unlink(f->path);
+	errno = saved;
+	return -1;
 }
 
 int

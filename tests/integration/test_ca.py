@@ -5,11 +5,14 @@ import re
 import shutil
 import socket
 import ssl
+import subprocess
 import unittest
 
 from cacase import CONF, Authority, mode
-from harness import reduced
+from harness import clean_env, reduced
 from tls import Pki, openssl, pki, private_key
+from tlscase import ABIDECTL
+from wire import PATIENCE
 
 
 class Init(Authority):
@@ -128,6 +131,19 @@ class Init(Authority):
         before = self.read("ca.pem"), self.read("ca.key")
         self.assertIn("ca renew", self.init("api.test", code=1))
         self.assertEqual(before, (self.read("ca.pem"), self.read("ca.key")))
+
+    def test_of_many_at_once_one_makes_it(self):
+        args = [ABIDECTL, "ca", "init", "-c", self.empty, "--cert",
+                self.cert, "--key", self.key, "--host", "api.test"]
+        procs = [subprocess.Popen(
+            args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, env=clean_env())
+            for _ in range(8)]
+        said = [p.communicate(timeout=PATIENCE)[1] for p in procs]
+        self.assertEqual([0] + [1] * 7, sorted(p.returncode for p in procs))
+        self.assertEqual(7, sum("is there already" in s for s in said))
+        self.assertEqual(["ca.key", "ca.pem"], self.files())
+        self.ca("show", "--host", "api.test")
 
     def test_one_file_for_both(self):
         self.key = self.cert
@@ -286,6 +302,13 @@ class Renew(Authority):
         self.assertEqual(0o640, mode(self.cert))
         self.assertIn("DNS:new.test", self.fact("-text"))
         self.assertEqual(self.old, self.read("real.pem.old"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root gives files away")
+    def test_owner_stays(self):
+        os.chown(self.cert, 1, 2)
+        self.ca("renew", "--host", "new.test")
+        made = os.stat(self.cert)
+        self.assertEqual((1, 2), (made.st_uid, made.st_gid))
 
     def test_one_file_for_both_keeps_its_key(self):
         both = self.write("both.pem", (self.read("ca.key") +
