@@ -126,7 +126,8 @@ client_read_hello(struct client *c)
 		if (ctx)
 			client_begin_tls(c, ctx);
 		else
-			client_tls_over(c, "no certificate could be made");
+			client_tls_over(c,
+			    "no certificate could be made for this host: see abidectl ca show");
 	} else if (!isupper((unsigned char)c->in[0])) {
 		client_tls_over(c, "neither TLS nor HTTP came");
 	} else if (c->inner->port == 443) {
