@@ -52,7 +52,7 @@ hash_of_a_stranger_is_a_users_and_always_the_same(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		char name[16];
+		char name[32];
 		const char *hash, *again;
 
 		(void)snprintf(name, sizeof(name), "nobody%d", i);
