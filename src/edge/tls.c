@@ -420,8 +420,8 @@ tls_writev(struct tls *t, const struct iovec *v, int n)
 	return (ssize_t)done;
 }
 
-void
-tls_shutdown(struct tls *t)
+static void
+say_end(struct tls *t)
 {
 	if (t->broken || !SSL_is_init_finished(t->ssl) ||
 	    (SSL_get_shutdown(t->ssl) & SSL_SENT_SHUTDOWN))
@@ -429,4 +429,11 @@ tls_shutdown(struct tls *t)
 	ERR_clear_error();
 	(void)SSL_shutdown(t->ssl);
 	ERR_clear_error();
+}
+
+void
+tls_shutdown(struct tls *t)
+{
+	for (; t; t = t->below)
+		say_end(t);
 }

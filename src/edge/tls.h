@@ -72,7 +72,8 @@ ssize_t tls_writev(struct tls *t, const struct iovec *v, int n);
 int tls_peek(struct tls *t);
 /* Bytes that need no read of the socket may be there. */
 bool tls_pending(const struct tls *t);
-/* Says that nothing more comes (close_notify), if it still can. */
+/* Says that nothing more comes (close_notify), if it still can; the sessions
+ * below it say so too. */
 void tls_shutdown(struct tls *t);
 /* With those that it runs in. Takes NULL. */
 void tls_free(struct tls *t);
