@@ -361,6 +361,54 @@ read_stream(struct reader stream, struct hello *ret)
 	return read_body(stream, ret);
 }
 
+/* Is `text` what s begins with, any case, as far as s goes? */
+static bool
+may_begin(struct span s, struct span text)
+{
+	if (s.n < text.n)
+		text.n = s.n;
+	return span_istarts(s, text);
+}
+
+/*
+ * Bytes that are not TLS: a request line, method SP request-target, after one
+ * empty line at most (RFC 9112 2.2, 3). Greetings of other protocols begin with
+ * a word as well ("SSH-2.0-x", "EHLO x"), but go on otherwise.
+ */
+static enum hello_result
+read_request(struct span s, struct hello *ret)
+{
+	static const struct span urls[] = {{"http://", 7}, {"https://", 8}};
+	size_t n = 0;
+
+	if (s.p[0] == '\r') {
+		if (s.n > 1 && s.p[1] != '\n')
+			return HELLO_NOT_TLS;
+		n = s.n > 1 ? 2 : 1;
+	}
+	s = (struct span){s.p + n, s.n - n};
+	for (n = 0; n < s.n && n < HELLO_METHOD_MAX; n++) {
+		if (!octet_is(s.p[n], OCTET_TOKEN))
+			break;
+	}
+	if (n == s.n)
+		return HELLO_AGAIN;
+	if (n == 0 || s.p[n] != ' ')
+		return HELLO_NOT_TLS;
+	s = (struct span){s.p + n + 1, s.n - n - 1};
+	if (s.n == 0)
+		return HELLO_AGAIN;
+	ret->looks_http = s.p[0] == '/' || s.p[0] == '*';
+	for (size_t i = 0; i < 2 && !ret->looks_http; i++) {
+		if (!may_begin(s, urls[i]))
+			continue;
+		if (s.n < urls[i].n)
+			return HELLO_AGAIN;
+		ret->looks_http = true;
+	}
+	return HELLO_NOT_TLS;
+}
+
 enum hello_result
 hello_parse(const char *p, size_t n, struct hello *ret)
 {
@@ -369,10 +417,8 @@ hello_parse(const char *p, size_t n, struct hello *ret)
 	*ret = (struct hello){.why = NULL};
 	if (n == 0)
 		return HELLO_AGAIN;
-	if (is_other(stream)) {
-		ret->looks_http = (*p >= 'A' && *p <= 'Z') || *p == '\r';
-		return HELLO_NOT_TLS;
-	}
+	if (is_other(stream))
+		return read_request((struct span){p, n}, ret);
 	return read_stream(stream, ret);
 }
 

@@ -13,12 +13,13 @@
 
 #include "base/span.h"
 
-#define HELLO_MAX       (16 * 1024) /* bytes of the message, its header too */
-#define HELLO_RECORDS   1024        /* TLS records that it may come in */
+#define HELLO_MAX        (16 * 1024) /* bytes of the message and its header */
+#define HELLO_RECORDS    1024        /* TLS records that it may come in */
 /* Never HELLO_AGAIN with so many bytes: what a caller need look at. */
-#define HELLO_BYTES_MAX (HELLO_MAX + 5 * HELLO_RECORDS)
-#define HELLO_NAME_MAX  253         /* bytes of a DNS name as text */
-#define HELLO_ALPN_MAX  255
+#define HELLO_BYTES_MAX  (HELLO_MAX + 5 * HELLO_RECORDS)
+#define HELLO_NAME_MAX   253         /* bytes of a DNS name as text */
+#define HELLO_ALPN_MAX   255
+#define HELLO_METHOD_MAX 31          /* bytes of an HTTP method */
 
 enum hello_result {
 	HELLO_OK = 0,
@@ -38,16 +39,17 @@ struct hello {
 	                                 * is the outer name
 	                                 * (draft-ietf-tls-esni 6.1) */
 	/* HELLO_NOT_TLS */
-	bool looks_http;                /* the first byte may begin a request
-	                                 * line: a capital letter, or the CR of
-	                                 * an empty line before it */
+	bool looks_http;                /* it begins as an HTTP/1 request for a
+	                                 * server does: a method, SP, and "/",
+	                                 * "*" or an http URL */
 	/* HELLO_BAD */
 	const char *why;                /* static, for people */
 };
 
 /*
  * Reads p[0, n), the first bytes that a client sent; n may be 0. *ret is
- * written in all cases.
+ * written in all cases. Also HELLO_AGAIN is returned while it may still be an
+ * HTTP request, up to HELLO_METHOD_MAX bytes of a method.
  *
  * HELLO_BAD where RFC 8446 4.1.2, 4.2 and 5.1 or RFC 6066 3 forbid it: lengths
  * that do not fit, empty or overlong records, other records before the message

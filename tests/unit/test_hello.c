@@ -684,10 +684,21 @@ stream_when_not_tls_then_says_whether_http(void **state)
 		struct span text;
 		bool http;
 	} t[] = {
-	    {{"GET / HTTP/1.1\r\n", 16}, true}, {{"P", 1}, true},
-	    {{"\r\nGET /", 7}, true}, {{"SSH-2.0-x\r\n", 11}, true},
-	    {{"get / HTTP/1.1\r\n", 16}, false}, {{"\n", 1}, false},
-	    {{" ", 1}, false}, {{"\0\0\0\10\4\xd2\x16\x2f", 8}, false},
+	    {{"GET / HTTP/1.1\r\n", 16}, true}, {{"POST /", 6}, true},
+	    {{"OPTIONS * HTTP/1.1\r\n", 20}, true}, {{"GET http://", 11}, true},
+	    {{"GET HTTPS://a.test/ HTTP/1.1\r\n", 30}, true},
+	    {{"\r\nGET /", 7}, true}, {{"my-Method. /", 12}, true},
+	    {{"ABCDEFGHIJKLMNOPQRSTUVWXYZ01234 /", 33}, true},
+	    {{"ABCDEFGHIJKLMNOPQRSTUVWXYZ012345 /", 34}, false},
+	    {{"SSH-2.0-x y\r\n", 13}, false},
+	    {{"SSH-2.0-OpenSSH\r", 16}, false},
+	    {{"EHLO a.test\r\n", 13}, false},
+	    {{"EHLO home.test\r\n", 16}, false}, {{"USER httpd", 10}, false},
+	    {{"CONNECT a.test:443 HTTP/1.1\r\n", 29}, false},
+	    {{"GET  /", 6}, false}, {{" /", 2}, false}, {{"GET\t/", 5}, false},
+	    {{"\r\n /", 4}, false}, {{"\r\n\r\nGET /", 9}, false},
+	    {{"\rG", 2}, false}, {{"\n", 1}, false},
+	    {{"\0\0\0\10\4\xd2\x16\x2f", 8}, false},
 	    {{"\x80\x2e\1\0\2", 5}, false}, /* ClientHello of SSL 2 */
 	    {{"\x80\x2e\1\3\1", 5}, false}, /* the same, offering TLS 1.0 */
 	    {{"\x15\3\1\0\2", 5}, false},   /* an alert */
@@ -697,11 +708,15 @@ stream_when_not_tls_then_says_whether_http(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(t); i++) {
-		if (hello_parse(t[i].text.p, t[i].text.n, &hello) !=
-			HELLO_NOT_TLS ||
-		    hello.looks_http != t[i].http)
-			fail_msg("row %zu", i);
+		enum hello_result r = HELLO_AGAIN;
+		size_t n = 0;
+
+		while (r == HELLO_AGAIN && n < t[i].text.n)
+			r = hello_parse(t[i].text.p, ++n, &hello);
+		if (r != HELLO_NOT_TLS || hello.looks_http != t[i].http)
+			fail_msg("%.*s, %zu bytes", SPAN_ARG(t[i].text), n);
 	}
+	assert_int_equal(hello_parse("GET htt", 7, &hello), HELLO_AGAIN);
 	assert_int_equal(hello_parse(NULL, 0, &hello), HELLO_AGAIN);
 }
 
