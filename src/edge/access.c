@@ -136,6 +136,8 @@ line_request(struct line_text *l, const struct exchange *x)
 		: x->tls ? SPAN("https")
 			 : SPAN("http"));
 	line_host(l, x->host, x->port);
+	if (x->address)
+		line_text(l, "address", span_of(x->address));
 	line_text(l, "path", cut_path(x->path));
 	line_text(l, "service", span_of(x->service->name));
 }
@@ -252,6 +254,8 @@ access_refused(const struct client *c, const struct head *h,
 	line_user(&l, c);
 	line_text(&l, "method",
 	    h->method.n < 32 ? h->method : (struct span){NULL, 0});
+	if (c->redirect)
+		line_host(&l, c->redirect->host, c->redirect->port);
 	line_number(&l, "status", why->status);
 	line_number(&l, "attempts", 0);
 	line_reason(&l, why->why);
@@ -265,8 +269,14 @@ line_inner(struct line_text *l, const struct client *c)
 	line_id(l, atomic_fetch_add(&c->worker->proc->next_id, 1));
 	line_text(l, "client", span_of(c->text));
 	line_user(l, c);
-	if (!c->inner)
+	if (!c->inner && !c->redirect)
 		return;
+	if (!c->inner) {
+		line_text(l, "method", (struct span){NULL, 0});
+		line_text(l, "scheme", SPAN("redirected"));
+		line_host(l, c->redirect->host, c->redirect->port);
+		return;
+	}
 	line_text(l, "method", SPAN("CONNECT"));
 	line_text(l, "scheme", SPAN("intercept"));
 	line_host(l, c->inner->host, c->inner->port);
@@ -286,7 +296,7 @@ access_intercepted(const struct client *c)
 }
 
 void
-access_no_tls(const struct client *c, const char *text)
+access_turned_away(const struct client *c, enum give_up why, const char *text)
 {
 	struct proc *p = c->worker->proc;
 	struct line_text l;
@@ -297,7 +307,13 @@ access_no_tls(const struct client *c, const char *text)
 	line_inner(&l, c);
 	line_number(&l, "status", 0);
 	line_number(&l, "attempts", 0);
-	line_reason(&l, GIVE_UP_CLIENT_TLS);
+	line_reason(&l, why);
 	line_words(&l, "error", text);
 	line_end(&l, p);
+}
+
+void
+access_no_tls(const struct client *c, const char *text)
+{
+	access_turned_away(c, GIVE_UP_CLIENT_TLS, text);
 }

@@ -17,6 +17,9 @@ void access_refused(const struct client *c, const struct head *h,
 
 /* A CONNECT that is intercepted: the requests inside have lines of their own. */
 void access_intercepted(const struct client *c);
+/* The client is not served and not answered; text says why. */
+void access_turned_away(const struct client *c, enum give_up why,
+    const char *text);
 /* The client got no further than its TLS handshake. */
 void access_no_tls(const struct client *c, const char *text);
 

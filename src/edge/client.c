@@ -41,6 +41,7 @@ client_bury(struct corpse *corpse)
 	mem_free(c->text);
 	mem_free(c->inner);
 	mem_free(c->user);
+	mem_free(c->redirect);
 	mem_free(c->in);
 	outbuf_free(&c->out);
 	chunked_free(&c->chunked);
@@ -211,6 +212,11 @@ client_answer(struct client *c, struct exchange *x, const struct answer *a,
 	struct worker *w = c->worker;
 	struct iovec v;
 
+	if (x && x->blind) {
+		request_answered(&x->r);
+		client_cut(c, true);
+		return;
+	}
 	if (x)
 		c->unread = x->r.has_body && !x->r.body.complete;
 	else
@@ -301,6 +307,9 @@ client_ready(struct chan *ch)
 			client_timer(c, client_policy(c)->idle_timeout_ms);
 	}
 	switch (c->state) {
+	case CLIENT_FIRST:
+		client_read_first(c);
+		break;
 	case CLIENT_HELLO:
 		if (outbuf_empty(&c->out))
 			client_read_hello(c);
@@ -342,6 +351,10 @@ client_timeout(struct timer *t, int64_t now_ms)
 
 	(void)now_ms;
 	switch (c->state) {
+	case CLIENT_FIRST:
+		client_turn_away(c, GIVE_UP_CLIENT_TIMEOUT,
+		    "it did not say in time what it is");
+		break;
 	case CLIENT_HELLO:
 	case CLIENT_TLS:
 		access_no_tls(c, "the TLS handshake took too long");
@@ -377,7 +390,8 @@ client_drain(struct client *c)
 	c->close = true;
 	if (c->x)
 		c->x->keep = false;
-	if (c->state == CLIENT_HELLO || c->state == CLIENT_TLS) {
+	if (c->state == CLIENT_HELLO || c->state == CLIENT_TLS ||
+	    c->state == CLIENT_FIRST) {
 		client_die(c);
 		return;
 	}
@@ -419,17 +433,19 @@ client_name(struct client *c, const struct sockaddr *sa)
 
 void
 client_new(struct worker *w, int fd, const struct sockaddr *sa,
-    enum conf_listen_kind kind)
+    enum conf_listen_kind kind, struct redirect *r)
 {
 	struct client *c = mem_zalloc(sizeof(*c));
 	int on = 1;
 
 	if (!c) {
+		mem_free(r);
 		close(fd);
 		return;
 	}
 	c->worker = w;
-	c->state = CLIENT_HEAD;
+	c->redirect = r;
+	c->state = r ? CLIENT_FIRST : CLIENT_HEAD;
 	list_init(&c->link);
 	list_init(&c->again.link);
 	timer_init(&c->timer, client_timeout);
@@ -438,6 +454,7 @@ client_new(struct worker *w, int fd, const struct sockaddr *sa,
 		if (!c->text)
 			close(fd);
 		mem_free(c->text);
+		mem_free(r);
 		mem_free(c);
 		return;
 	}

@@ -9,11 +9,13 @@
 #include "chan.h"
 #include "exchange.h"
 #include "proto/chunked.h"
+#include "redirect.h"
 #include "tls.h"
 
 #define CLIENT_LINGER_MS 2000 /* reading on after our last word */
 
 enum client_state {
+	CLIENT_FIRST,   /* redirected to us: its first bytes tell what it is */
 	CLIENT_HELLO,   /* a tunnel to intercept stands: its first byte tells */
 	CLIENT_TLS,     /* in a TLS handshake */
 	CLIENT_HEAD,    /* between requests, or within a head */
@@ -40,6 +42,7 @@ struct client {
 	struct chan chan;
 	struct timer timer;    /* head, keep-alive, body, linger */
 	struct exchange *x;    /* BUSY */
+	struct redirect *redirect; /* owns; NULL: it meant to talk to us */
 	struct client_inner *inner; /* owns; NULL: it knows that we are a proxy */
 	uint64_t who;          /* hash of the address */
 	char *text;            /* owns; the address, for the log */
@@ -58,9 +61,10 @@ struct client {
 	struct chunked chunked;
 };
 
-/* Takes over fd. Fine when it fails: fd is closed. */
+/* Takes over fd and r (NULL: not redirected). Fine when it fails: fd is closed,
+ * r freed. */
 void client_new(struct worker *w, int fd, const struct sockaddr *sa,
-    enum conf_listen_kind kind);
+    enum conf_listen_kind kind, struct redirect *r);
 
 /* Reads the body of the exchange on: into the replay buffer, or upstream. */
 void client_read_body(struct client *c);
@@ -88,11 +92,17 @@ void client_lost(struct client *c);
 void client_timer(struct client *c, int64_t ms);
 /* Keeps p[0, n), which may lie in c->in, and nothing else. 0 or -1. */
 AB_MUST int client_stash(struct client *c, const char *p, size_t n);
+/* Room for more behind what is stashed, up to `most` bytes. 0 or -1. */
+AB_MUST int client_grow(struct client *c, size_t most);
 void client_read_head(struct client *c);
+void client_read_first(struct client *c);
+/* It was not served, and can't be told why: logs that, and closes with a RST. */
+void client_turn_away(struct client *c, enum give_up why, const char *text);
 /* Refuses a request whose head could not be read. */
 void client_refuse_unread(struct client *c, const struct refusal *why);
 void client_look_again(struct again *a);
-/* Its CONNECT is answered, and what follows is read as if by that server.
+/* Its CONNECT, if any, is answered, and what follows is read as if by that
+ * server.
  * host: without brackets. The bytes behind the head are in c->in. */
 void client_intercept(struct client *c, struct span host, uint16_t port);
 void client_read_hello(struct client *c);

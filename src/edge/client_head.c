@@ -13,8 +13,7 @@ static const struct head_limits client_limits = {
     .fields = HEAD_FIELDS_MAX,
 };
 
-/* Room for more behind what is stashed. */
-static int
+int
 client_grow(struct client *c, size_t most)
 {
 	size_t cap = c->in_cap < 1024 ? 2048 : c->in_cap * 2;

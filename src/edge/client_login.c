@@ -55,7 +55,7 @@ refuse(struct client *c, const struct head *h, int status, const char *detail,
 static bool
 must_say(const struct client *c, const struct head *h)
 {
-	return c->worker->conf->auth_users && !c->inner &&
+	return c->worker->conf->auth_users && !c->inner && !c->redirect &&
 	    !span_eq(h->target, SPAN("*"));
 }
 

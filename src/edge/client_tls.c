@@ -52,14 +52,13 @@ inner_new(struct span host, uint16_t port)
 	return inner;
 }
 
-void
-client_intercept(struct client *c, struct span host, uint16_t port)
+/* Says that the tunnel stands. -1: the client is lost. */
+static int
+client_say_open(struct client *c)
 {
 	struct strbuf *text = &c->worker->text;
 	struct iovec v;
 
-	mem_free(c->inner);
-	c->inner = inner_new(host, port);
 	strbuf_clear(text);
 	strbuf_lit(text, "HTTP/1.1 200 Connection established\r\nVia: 1.1 ");
 	strbuf_span(text, c->worker->proc->via_span);
@@ -67,13 +66,24 @@ client_intercept(struct client *c, struct span host, uint16_t port)
 	reply_proxy_status(text, NULL, 0, SPAN("intercepted"));
 	strbuf_lit(text, "\r\n\r\n");
 	v = (struct iovec){text->p, text->n};
-	if (!c->inner || text->failed) {
+	if (!text->failed)
+		return client_send(c, &v, 1);
+	client_lost(c);
+	return -1;
+}
+
+void
+client_intercept(struct client *c, struct span host, uint16_t port)
+{
+	mem_free(c->inner);
+	c->inner = inner_new(host, port);
+	if (!c->inner) {
 		client_lost(c);
 		return;
 	}
 	access_intercepted(c);
 	c->state = CLIENT_HELLO;
-	if (client_send(c, &v, 1) < 0)
+	if (!c->redirect && client_say_open(c) < 0)
 		return;
 	client_timer(c, client_policy(c)->head_timeout_ms);
 	if (c->state == CLIENT_HELLO && outbuf_empty(&c->out))

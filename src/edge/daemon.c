@@ -182,6 +182,15 @@ init_logins(struct proc *p)
 	return p->checker ? 0 : -1;
 }
 
+static bool
+has_transparent(const struct conf *c)
+{
+	for (size_t i = 0; i < c->nlisten; i++)
+		if (c->listen[i].kind == CONF_LISTEN_TRANSPARENT)
+			return true;
+	return false;
+}
+
 /* From here on p owns c, also where it fails. */
 static int
 proc_init(struct proc *p, struct conf *c)
@@ -203,7 +212,8 @@ proc_init(struct proc *p, struct conf *c)
 	pthread_mutex_init(&p->conf_lock, NULL);
 	if (engine_shared_init(&p->shared, p->nworkers, &p->hash, c->max_parked,
 		BODY_MEMORY_MAX) < 0 ||
-	    bind_conf(&p->shared.keys, c) < 0 || init_logins(p) < 0) {
+	    bind_conf(&p->shared.keys, c) < 0 || init_logins(p) < 0 ||
+	    ways_init(&p->ways, has_transparent(c)) < 0) {
 		log_err("out of memory");
 		return -1;
 	}
@@ -411,6 +421,7 @@ proc_free(struct proc *p)
 	checker_free(p->checker);
 	loglimit_free(&p->login_log);
 	engine_shared_free(&p->shared);
+	ways_free(&p->ways);
 	conf_unref(p->conf);
 	pthread_mutex_destroy(&p->conf_lock);
 	mem_free(p->workers);

@@ -133,7 +133,7 @@ exchange_alloc(struct intake *in, struct span head)
 	if (in->c->user)
 		user = span_of(in->c->user);
 	x = mem_alloc(sizeof(*x) + head.n + in->host.n + in->h->method.n +
-	    path.n + who.n + user.n + 6);
+	    path.n + who.n + user.n + in->address.n + 7);
 	if (!x)
 		return NULL;
 	memset(x, 0, sizeof(*x));
@@ -143,6 +143,10 @@ exchange_alloc(struct intake *in, struct span head)
 	(void)keep(&at, in->host);
 	for (char *p = x->host; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
+	if (in->address.n) {
+		x->address = at;
+		(void)keep(&at, in->address);
+	}
 	x->method = keep(&at, in->h->method);
 	x->path = keep(&at, path);
 	x->client_text = at;
@@ -208,6 +212,7 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	x->upgrade = in->upgrade;
 	x->expect = in->expect;
 	x->forced = in->forced;
+	x->blind = in->connect && in->c->redirect;
 	x->no_trailer = forward_names_fields(h);
 	x->body = in->body;
 	x->chunk_out = in->body.kind == FRAMING_CHUNKED;

@@ -39,6 +39,8 @@ struct exchange {
 	bool no_trailer;             /* its trailer may not pass */
 	bool forced;                 /* allow_destinations names its host */
 	bool tunnel;
+	bool blind;                  /* a tunnel that its client did not ask for:
+	                              * nothing of ours can be said in it */
 	bool up_ended, down_ended;   /* tunnel: that way's end was passed on */
 	struct framing body;         /* of the request */
 	struct framing to_client;    /* of the answer */
@@ -53,6 +55,8 @@ struct exchange {
 	struct span method, path;    /* in head[] */
 	struct span send;            /* in head[]: the head to send */
 	char *host;                  /* in head[], NUL-terminated, lower case */
+	char *address;               /* in head[]; where to go in place of host,
+	                              * as text; or NULL */
 	char head[];
 };
 

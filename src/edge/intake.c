@@ -62,7 +62,8 @@ intake_max_forwards(struct intake *in)
 	uint64_t n;
 
 	in->max_forwards = -1;
-	if (in->target.form == TARGET_ASTERISK && !in->c->inner) {
+	if (in->target.form == TARGET_ASTERISK && !in->c->inner &&
+	    !in->c->redirect) {
 		in->no->extra = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, "
 				"OPTIONS, CONNECT\r\n";
 		in->no->keep = in->body.kind == FRAMING_NONE;
@@ -242,15 +243,70 @@ intake_inner(struct intake *in)
 	return true;
 }
 
+/*
+ * From a transparent listener. A tunnel goes where the client's connection was
+ * meant to go: the name, which is the client's word, says whose state it shares
+ * and may be denied, but opens nothing. A request goes where its Host leads.
+ */
 static bool
-intake_destination(struct intake *in)
+intake_redirected(struct intake *in)
+{
+	const struct conf *conf = in->c->worker->conf;
+	const struct redirect *r = in->c->redirect;
+	struct authority a = in->target.authority;
+	const char *why = NULL;
+
+	in->port = r->port;
+	in->host = a.host;
+	if (in->connect) {
+		if (in->c->state != CLIENT_FIRST)
+			return bad(in,
+			    "CONNECT is for proxies, and this connection was "
+			    "meant for a server.");
+		in->address = span_of(r->host);
+		in->service = conf_service_of(conf, in->host, in->port);
+		return true;
+	}
+	if (in->target.form == TARGET_ABSOLUTE) {
+		if (span_ieq(in->target.scheme, SPAN("https")))
+			return refuse(in, 421, GIVE_UP_MISDIRECTED, NULL);
+	} else if (head_get(in->h, FIELD_HOST).n > 0) {
+		if (target_authority(head_get(in->h, FIELD_HOST), 80, &a,
+			&why) < 0)
+			return bad(in, why);
+		in->host = a.host;
+	} else {
+		in->host = span_of(r->host);
+	}
+	in->service = service_of_http(conf, in->host, in->port);
+	intake_originate(in);
+	return true;
+}
+
+/* May it go there, by the name of the host? */
+static bool
+intake_allowed(struct intake *in)
 {
 	const struct conf *conf = in->c->worker->conf;
 
+	if (!dest_host_allowed(conf, in->host, in->port, &in->forced))
+		return false;
+	if (in->address.n)
+		in->forced = false;
+	return !in->connect || in->c->redirect ||
+	    dest_connect_port_allowed(conf, in->host, in->port);
+}
+
+static bool
+intake_destination(struct intake *in)
+{
 	in->path = in->target.path;
 	in->add_slash = in->target.query_only;
 	if (in->c->inner) {
 		if (!intake_inner(in))
+			return false;
+	} else if (in->c->redirect) {
+		if (!intake_redirected(in))
 			return false;
 	} else if (in->target.form == TARGET_ORIGIN) {
 		if (!intake_gateway(in))
@@ -262,9 +318,7 @@ intake_destination(struct intake *in)
 		return bad(in,
 		    "The host is a number but no IPv4 address in "
 		    "dotted form.");
-	if (!dest_host_allowed(conf, in->host, in->port, &in->forced) ||
-	    (in->connect &&
-		!dest_connect_port_allowed(conf, in->host, in->port)))
+	if (!intake_allowed(in))
 		return refuse(in, 403, GIVE_UP_DENIED,
 		    in->connect
 			? "CONNECT to this host or port is not allowed. An "

@@ -15,6 +15,7 @@ struct intake {
 	struct framing body;
 	struct span host;     /* where it goes */
 	uint16_t port;
+	struct span address;  /* what that is to stand for; or empty: DNS says */
 	struct span path;     /* to send */
 	bool add_slash;
 	bool connect;

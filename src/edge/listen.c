@@ -29,6 +29,7 @@ struct listener {
 	int fd; /* owns */
 	enum conf_listen_kind kind;
 	int64_t busy_ms; /* when max_connections was last logged */
+	int64_t odd_ms;  /* the same of one that nobody redirected */
 	struct event ev;
 	struct timer pause;
 };
@@ -237,18 +238,47 @@ say_busy(int fd)
 }
 
 /* Once a second is enough to act on. */
-static void
-log_busy(struct listener *l)
+static bool
+may_log(const struct listener *l, int64_t *last_ms)
 {
 	int64_t now_ms = l->worker->engine.now_ms;
 
-	if (l->busy_ms && now_ms - l->busy_ms < 1000)
+	if (*last_ms && now_ms - *last_ms < 1000)
+		return false;
+	*last_ms = now_ms;
+	return true;
+}
+
+static void
+log_busy(struct listener *l)
+{
+	if (!may_log(l, &l->busy_ms))
 		return;
-	l->busy_ms = now_ms;
 	log_warn(
 	    "clients are refused: %u connections are open, and no more are "
 	    "allowed (proxy.max_connections, or the descriptor limit)",
 	    atomic_load(&l->worker->proc->connections));
+}
+
+/* For a transparent listener: where was it to go? */
+static void
+listener_redirected(struct listener *l, int fd, const struct sockaddr *sa,
+    socklen_t len)
+{
+	struct worker *w = l->worker;
+	const char *why;
+	struct redirect *r = redirect_find(fd, sa, &w->proc->hash, &why);
+	char text[96];
+
+	if (r) {
+		client_new(w, fd, sa, l->kind, r);
+		return;
+	}
+	(void)close(fd);
+	if (!may_log(l, &l->odd_ms))
+		return;
+	addr_text(sa, len, text, sizeof(text));
+	log_warn("client %s refused by a transparent listener: %s", text, why);
 }
 
 static void
@@ -273,7 +303,10 @@ listener_accepted(struct listener *l, int fd, const struct sockaddr *sa,
 			(void)close(fd); /* it would take the words for TLS */
 		return;
 	}
-	client_new(l->worker, fd, sa, l->kind);
+	if (l->kind == CONF_LISTEN_TRANSPARENT)
+		listener_redirected(l, fd, sa, len);
+	else
+		client_new(l->worker, fd, sa, l->kind, NULL);
 }
 
 static void

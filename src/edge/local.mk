@@ -7,6 +7,7 @@ EDGE_FILES = \
 	src/edge/checker.c src/edge/checker.h \
 	src/edge/client.c src/edge/client.h \
 	src/edge/client_body.c \
+	src/edge/client_first.c \
 	src/edge/client_head.c \
 	src/edge/client_login.c src/edge/client_login.h \
 	src/edge/client_tls.c \
@@ -22,8 +23,10 @@ EDGE_FILES = \
 	src/edge/pool.c src/edge/pool.h \
 	src/edge/reach.c src/edge/reach.h \
 	src/edge/receive.c \
+	src/edge/redirect.c src/edge/redirect.h \
 	src/edge/relay.c src/edge/relay.h \
 	src/edge/send.c src/edge/send.h \
 	src/edge/tunnel.c src/edge/tunnel.h \
 	src/edge/upstream.c src/edge/upstream.h \
+	src/edge/ways.c src/edge/ways.h \
 	src/edge/worker.c src/edge/worker.h

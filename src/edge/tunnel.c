@@ -121,6 +121,11 @@ tunnel_connect(struct exchange *x)
 	struct strbuf *text = &x->worker->text;
 	struct iovec v;
 
+	x->final_status = 200;
+	if (x->blind) {
+		tunnel_open(x);
+		return;
+	}
 	strbuf_clear(text);
 	strbuf_lit(text, "HTTP/1.1 200 Connection established\r\nVia: 1.1 ");
 	strbuf_span(text, x->worker->proc->via_span);
@@ -128,7 +133,6 @@ tunnel_connect(struct exchange *x)
 	message_proxy_status(text, x, 0);
 	strbuf_lit(text, "\r\n\r\n");
 	v = (struct iovec){text->p, text->n};
-	x->final_status = 200;
 	if (text->failed) {
 		tunnel_over(x);
 		return;

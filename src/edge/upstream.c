@@ -46,6 +46,7 @@ upstream_close(struct upstream *u)
 	if (u->x)
 		u->x->up = NULL;
 	u->x = NULL;
+	ways_del(&w->proc->ways, &u->way);
 	chan_close(&u->chan);
 	timer_stop(&w->engine.timers, &u->timer);
 	list_del(&u->link);
@@ -289,6 +290,9 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 	if (err == DIAL_OK) {
 		mem_free(u->dial);
 		u->dial = NULL;
+		/* Before a byte goes: it may come back to us, see ways.h. */
+		ways_add(&u->worker->proc->ways, &u->way,
+		    &u->worker->proc->hash, fd);
 		if (chan_open(&u->chan, u->worker->base, fd, upstream_ready) <
 		    0)
 			upstream_fail(u, ATTEMPT_NO_MEMORY);
@@ -328,7 +332,7 @@ upstream_new(struct exchange *x)
 	if (!u)
 		return NULL;
 	u->dial = mem_zalloc(sizeof(*u->dial));
-	u->host = mem_dup(span_of(x->host));
+	u->host = mem_dup(span_of(x->address ? x->address : x->host));
 	if (!u->dial || !u->host) {
 		mem_free(u->dial);
 		mem_free(u->host);

@@ -44,6 +44,7 @@ struct upstream {
 	struct exchange *x;      /* BUSY, DIALING, TUNNEL */
 	struct chan chan;
 	struct dial *dial;       /* owns; DIALING only */
+	struct way way;
 	struct timer timer;      /* IDLE, DRAINING */
 
 	/* Where it leads. */

@@ -22,6 +22,7 @@
 #include "pool.h"
 #include "proto/head.h"
 #include "tls_cache.h"
+#include "ways.h"
 
 #define WORKER_SCRATCH (64 * 1024) /* bytes of one read */
 
@@ -45,6 +46,8 @@ struct proc {
 	atomic_int access_fd;        /* access log; -1: with the log */
 	struct checker *checker;     /* owns; of passwords */
 	struct loglimit login_log;   /* refused logins */
+	struct ways ways;            /* of upstreams, see ways.h */
+	atomic_llong loop_ms;        /* when a loop was last logged */
 };
 
 /* Who wants to be looked at again at the end of the turn. */

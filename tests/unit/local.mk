@@ -56,4 +56,5 @@ UNIT_TESTS = \
 	tests/unit/test_target \
 	tests/unit/test_timer \
 	tests/unit/test_verdict \
-	tests/unit/test_verdict_failure
+	tests/unit/test_verdict_failure \
+	tests/unit/test_ways
