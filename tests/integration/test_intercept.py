@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import signal
+import socket
 import ssl
 import threading
 import unittest
@@ -659,6 +660,106 @@ class NoTls(InnerCase):
                     c.send(tls.take())
                 getattr(c, leave)()
         eventually(lambda: d.fds() <= d.base_fds, "all are gone")
+
+
+class Buffered(InnerCase):
+    """A record holds more than was asked for: no event tells of the rest."""
+
+    @reduced
+    def test_many_requests_in_few_records(self):
+        n, pad = 300, "x" * 700
+        o = self.secure_serving(lambda conn, req, k: conn.answer(
+            200, req.target))
+        c = self.inside(self.intercepting(), o)
+        c.send("".join("GET /%d HTTP/1.1\r\nHost: %s\r\nX-Pad: %s\r\n\r\n" % (
+            k, o.authority, pad) for k in range(n)).encode())
+        for k in range(n):
+            self.assertEqual(b"/%d" % k, c.response().body)
+
+    def test_bodies_with_requests_behind_in_one_record(self):
+        o = self.secure_serving(lambda conn, req, k: conn.answer(
+            200, digest(req.body)))
+        c = self.inside(self.intercepting(), o)
+        for size in (1, 4000, 9000, 15000):
+            body = noise(size)
+            one = b"POST /x HTTP/1.1\r\nHost: %s\r\nContent-Length: %d" \
+                b"\r\n\r\n" % (o.authority.encode(), size) + body
+            c.send(one * 5)
+            for _ in range(5):
+                self.assertEqual(digest(body).encode(), c.response().body)
+
+    def test_chunks_of_a_byte_in_one_record(self):
+        o = self.secure_serving(lambda conn, req, k: conn.answer(
+            200, digest(req.body)))
+        c = self.inside(self.intercepting(), o)
+        body = noise(3000)
+        c.send(b"PUT /x HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked"
+               b"\r\n\r\n" % o.authority.encode() +
+               b"".join(b"1\r\n%c\r\n" % b for b in body) + b"0\r\n\r\n")
+        self.assertEqual(digest(body).encode(), c.response().body)
+
+    def test_bytes_for_the_tunnel_behind_the_upgrade(self):
+        def chat(conn, _req):
+            conn.send(b"HTTP/1.1 101 Switching Protocols\r\n"
+                      b"Connection: Upgrade\r\nUpgrade: chat\r\n\r\n" +
+                      noise(12000, 2))
+            conn.send(conn.exactly(15000)[::-1])
+            conn.send(conn.exactly(5))
+            return False
+        o = self.secure_origin(throttled(), chat)
+        c = self.inside(self.intercepting(), o)
+        c.send(b"GET /chat HTTP/1.1\r\nHost: %s\r\nConnection: upgrade\r\n"
+               b"Upgrade: chat\r\n\r\n" % o.authority.encode() +
+               noise(15000))
+        self.assert_status(101, c.response())
+        self.assertEqual(noise(12000, 2), c.exactly(12000))
+        self.assertEqual(noise(15000)[::-1], c.exactly(15000))
+        c.send(b"after")
+        self.assertEqual(b"after", c.exactly(5))
+
+    def test_slow_readers_of_a_tunnel_lose_nothing(self):
+        """Both sides are held back in turns, at odd places."""
+        size = 3 << 20
+
+        def chat(conn, _req):
+            conn.send(b"HTTP/1.1 101 Switching Protocols\r\n"
+                      b"Connection: Upgrade\r\nUpgrade: chat\r\n\r\n")
+            conn.send(noise(size, 1))
+            conn.send(digest(conn.exactly(size)).encode())
+            return False
+        o = self.secure_origin(chat)
+        c = self.inside(self.intercepting(), o)
+        self.assert_status(101, self.fetch(c, o, "/", "Connection: upgrade",
+                                           "Upgrade: chat"))
+        t = threading.Thread(target=c.send, args=(noise(size, 2),),
+                             daemon=True)
+        t.start()                       # blocks: the origin does not read yet
+        self.assertEqual(digest(noise(size, 1)), digest(c.exactly(size)))
+        t.join(PATIENCE)
+        self.assertEqual(digest(noise(size, 2)).encode(), c.exactly(64))
+
+    def test_an_answer_that_a_slow_client_takes_in_bits(self):
+        """The origin says no more: what is buffered must not wait for it."""
+        body = noise(300000)
+        o = self.secure_origin(answer(200, body))
+        d = self.intercepting(proxy={"workers": "1"})
+        c = self.tunnel(d, o.authority)
+        c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 20000)
+        secure(c, client_context(d.ca), name=API)
+        for _ in range(2):
+            self.assertEqual(body, self.fetch(c, o).body)
+
+    def test_a_parked_client_with_requests_behind_may_leave(self):
+        for leave in ("close", "reset", "cut"):
+            o = self.secure_origin(throttled("Retry-After: 20"))
+            d = self.intercepting()
+            c = self.inside(d, o)
+            c.send(b"GET /x HTTP/1.1\r\nHost: %s\r\n\r\n" %
+                   o.authority.encode() * 100)
+            d.wait_parked()
+            getattr(c, leave)()
+            self.assertEqual("client-gone", d.wait_records(1)[0]["reason"])
+            self.assertEqual(1, len(o.requests))
 
 
 class Leaving(InnerCase):
