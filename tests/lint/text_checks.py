@@ -190,9 +190,11 @@ def sleeps(tree):
     for path in tree.files(*CODE, under=("tests/unit/", "tests/sim/")):
         if path.endswith("/test_clock.c"):
             continue
+        # Certificates are good by the wall clock, which OpenSSL reads itself.
+        dated = path.endswith(("/test_ca.c", "/test_mint.c", "/mint_rig.h"))
         for number, line in enumerate(tree.code(path).split("\n"), 1):
             m = call.search(line)
-            if m:
+            if m and not (dated and m.group(1) == "time"):
                 found.append("%s:%d: %s" % (path, number, m.group(1)))
     return found
 
