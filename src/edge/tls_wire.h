@@ -17,6 +17,8 @@ struct tls {
 	bool end;    /* the stream below has ended */
 	bool lost;   /* it broke */
 	bool broken; /* the session did: nothing more may be sent */
+	bool blocked; /* a write has to be repeated */
+	bool told;    /* a message after the handshake came */
 	enum tls_fault fault;
 	const char *fault_text;
 	int alert;
