@@ -17,6 +17,18 @@
 
 #include "tls.h"
 
+/* True: it has gone, or can't go. */
+static bool
+chan_end(struct chan *c)
+{
+	c->ending = c->tls && !tls_shutdown(c->tls);
+	if (c->ending)
+		return false;
+	if (c->fd >= 0)
+		(void)shutdown(c->fd, SHUT_WR);
+	return true;
+}
+
 static void
 chan_event(evutil_socket_t fd, short what, void *arg)
 {
@@ -29,6 +41,8 @@ chan_event(evutil_socket_t fd, short what, void *arg)
 		c->writable = true;
 	if (what & EV_CLOSED)
 		c->fin = c->readable = true;
+	if (c->ending && c->writable)
+		(void)chan_end(c);
 	c->ready(c);
 }
 
@@ -53,13 +67,13 @@ chan_close(struct chan *c)
 	if (c->fd < 0)
 		return;
 	if (c->tls)
-		tls_shutdown(c->tls);
+		(void)tls_shutdown(c->tls);
 	tls_free(c->tls);
 	c->tls = NULL;
 	event_del(&c->ev);
 	close(c->fd);
 	c->fd = -1;
-	c->readable = c->writable = false;
+	c->readable = c->writable = c->ending = false;
 }
 
 void
@@ -74,6 +88,13 @@ chan_reset(struct chan *c)
 		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now,
 		    sizeof(now));
 	chan_close(c);
+}
+
+void
+chan_cut(struct chan *c)
+{
+	if (c->tls && !c->ending)
+		tls_cut(c->tls);
 }
 
 ssize_t
@@ -149,9 +170,10 @@ chan_wire_writev(struct chan *c, const struct iovec *v, int n)
 	return done;
 }
 
-ssize_t
-chan_look(struct chan *c, void *p, size_t n)
+static int
+wire_peek(struct chan *c)
 {
+	char byte;
 	ssize_t got;
 
 	if (c->fd < 0)
@@ -160,22 +182,14 @@ chan_look(struct chan *c, void *p, size_t n)
 		return CHAN_AGAIN;
 	c->unsure = false;
 	do
-		got = recv(c->fd, p, n, MSG_PEEK);
+		got = recv(c->fd, &byte, 1, MSG_PEEK);
 	while (got < 0 && errno == EINTR);
 	if (got >= 0)
-		return got;
+		return (int)got;
 	if (errno != EAGAIN)
 		return CHAN_ERROR;
 	c->readable = false;
 	return CHAN_AGAIN;
-}
-
-static int
-wire_peek(struct chan *c)
-{
-	char byte;
-
-	return (int)chan_look(c, &byte, 1);
 }
 
 int
@@ -196,11 +210,8 @@ chan_peek(struct chan *c)
 	return tls_peek(c->tls);
 }
 
-void
+bool
 chan_shutdown(struct chan *c)
 {
-	if (c->tls)
-		tls_shutdown(c->tls);
-	if (c->fd >= 0)
-		(void)shutdown(c->fd, SHUT_WR);
+	return chan_end(c);
 }

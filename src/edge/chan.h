@@ -30,8 +30,12 @@ struct chan {
 	bool unsure;   /* the last read came short: no data, but perhaps a RST */
 	bool writable;
 	bool fin;      /* the peer has shut down its side; data may be left */
+	bool ending;   /* chan_shutdown was called, and not all has gone */
 	struct tls *tls; /* owns; NULL: plain */
 	void (*ready)(struct chan *c);
+	/* Asks for a call of `ready` with no event: more may be there than was
+	 * looked at. NULL: all is looked at, however long it takes. */
+	void (*later)(struct chan *c);
 };
 
 /* Takes over fd (non-blocking). 0, or -1: it is closed and c->fd is -1. */
@@ -40,6 +44,8 @@ AB_MUST int chan_open(struct chan *c, struct event_base *base, int fd,
 void chan_close(struct chan *c); /* fine when closed */
 /* Closes with a RST: the peer must not take what it got for the whole. */
 void chan_reset(struct chan *c);
+/* Whatever ends it from now on is no clean end: TLS says no goodbye. */
+void chan_cut(struct chan *c);
 
 /* > 0: bytes; 0: end of stream; CHAN_AGAIN; CHAN_ERROR. */
 ssize_t chan_read(struct chan *c, void *p, size_t n);
@@ -47,10 +53,9 @@ ssize_t chan_read(struct chan *c, void *p, size_t n);
 ssize_t chan_writev(struct chan *c, const struct iovec *v, int n);
 /* Looks without reading. > 0: data is there; 0: end; CHAN_AGAIN; CHAN_ERROR. */
 int chan_peek(struct chan *c);
-/* The same with bytes, of a plain connection: copies up to n that a read will
- * give again. > 0: bytes. */
-ssize_t chan_look(struct chan *c, void *p, size_t n);
-void chan_shutdown(struct chan *c); /* no more from us */
+/* No more from us. False: the socket has no room for the words that TLS has for
+ * it; they follow as soon as it has, before `ready` is called. */
+bool chan_shutdown(struct chan *c);
 /* A read may give something, from the socket or from what is buffered. */
 bool chan_has_input(const struct chan *c);
 

@@ -199,12 +199,6 @@ tls_owner_of(const SSL *ssl)
 	return ((struct tls *)SSL_get_app_data(ssl))->owner;
 }
 
-void
-tls_was_told(const SSL *ssl)
-{
-	((struct tls *)SSL_get_app_data(ssl))->told = true;
-}
-
 /* --- what went wrong ------------------------------------------------------ */
 
 static void
@@ -239,7 +233,7 @@ find_fault(struct tls *t)
 	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && verify != X509_V_OK) {
 		set_fault(t, TLS_FAULT_CERTIFICATE,
 		    X509_verify_cert_error_string(verify));
-	} else if (t->lost || t->end) {
+	} else if (t->lost || t->mute || t->end) {
 		set_fault(t, TLS_FAULT_LOST,
 		    "the connection was closed during the TLS handshake");
 	} else if (reason == ERR_R_MALLOC_FAILURE) {
@@ -302,6 +296,7 @@ tls_handshake(struct tls *t)
 {
 	int res;
 
+	t->taken = 0;
 	ERR_clear_error();
 	res = SSL_do_handshake(t->ssl);
 	if (res == 1)
@@ -338,37 +333,18 @@ read_result(struct tls *t, int res)
 	return broke(t);
 }
 
-/*
- * For each message after the handshake OpenSSL takes a buffer for writing, of
- * more than 16 KB, and keeps it until something is written. To write nothing is
- * enough (SSL_write(3)), where nothing is half written.
- */
-static void
-release(struct tls *t)
-{
-	size_t none;
-
-	if (!t->told || t->blocked || t->broken)
-		return;
-	t->told = false;
-	if (SSL_write_ex(t->ssl, "", 0, &none) != 1)
-		ERR_clear_error();
-}
-
 ssize_t
 tls_read(struct tls *t, void *p, size_t n)
 {
-	ssize_t out;
 	size_t got;
 	int res;
 
 	if (t->broken)
 		return broke(t);
+	t->taken = 0;
 	ERR_clear_error();
 	res = SSL_read_ex(t->ssl, p, n, &got);
-	out = res == 1 ? (ssize_t)got : read_result(t, res);
-	release(t);
-	return out;
+	return res == 1 ? (ssize_t)got : read_result(t, res);
 }
 
 int
@@ -380,11 +356,10 @@ tls_peek(struct tls *t)
 
 	if (t->broken)
 		return broke(t);
+	t->taken = 0;
 	ERR_clear_error();
 	res = SSL_peek_ex(t->ssl, &byte, 1, &got);
-	res = res == 1 ? 1 : read_result(t, res);
-	release(t);
-	return res;
+	return res == 1 ? 1 : read_result(t, res);
 }
 
 bool
@@ -392,6 +367,18 @@ tls_pending(const struct tls *t)
 {
 	return t->early || SSL_has_pending(t->ssl) ||
 	    (t->below && tls_pending(t->below));
+}
+
+/* The socket took no more, or the session is no good. In the first case what
+ * the peer said before may be read: why it wants no more, perhaps. */
+static int
+write_failed(struct tls *t)
+{
+	if (!t->mute)
+		return broke(t);
+	ERR_clear_error();
+	errno = ECONNRESET;
+	return CHAN_ERROR;
 }
 
 /* The next record's worth of v[i ...] from `skip` on: in place where one part
@@ -428,8 +415,9 @@ tls_writev(struct tls *t, const struct iovec *v, int n)
 	static _Thread_local char buf[RECORD_MAX];
 	size_t want = 0, done = 0, part;
 
-	if (t->broken)
-		return broke(t);
+	if (t->broken || t->mute)
+		return write_failed(t);
+	t->taken = 0;
 	for (int i = 0; i < n; i++)
 		want += v[i].iov_len;
 	while (done < want) {
@@ -438,31 +426,47 @@ tls_writev(struct tls *t, const struct iovec *v, int n)
 
 		ERR_clear_error();
 		res = SSL_write_ex(t->ssl, s.p, s.n, &part);
-		t->blocked = res != 1;
-		if (res != 1) {
-			if (SSL_get_error(t->ssl, res) != SSL_ERROR_WANT_WRITE)
-				return broke(t);
-			break;
+		if (res == 1) {
+			done += part;
+			continue;
 		}
-		done += part;
+		/* WANT_READ: half of a ticket, or of new keys, has come. */
+		if (wants_more(t, res) || (write_failed(t) && done > 0))
+			break;
+		return CHAN_ERROR;
 	}
 	return (ssize_t)done;
 }
 
-static void
-say_end(struct tls *t)
+/* False: it waits for room. */
+static bool
+say_goodbye(struct tls *t)
 {
-	if (t->broken || !SSL_is_init_finished(t->ssl) ||
-	    (SSL_get_shutdown(t->ssl) & SSL_SENT_SHUTDOWN))
-		return;
+	int res, sent = SSL_get_shutdown(t->ssl) & SSL_SENT_SHUTDOWN;
+
+	if (t->broken || t->mute || !SSL_is_init_finished(t->ssl) ||
+	    (sent && !t->ending))
+		return true;
 	ERR_clear_error();
-	(void)SSL_shutdown(t->ssl);
+	res = SSL_shutdown(t->ssl);
+	t->ending =
+	    res < 0 && SSL_get_error(t->ssl, res) == SSL_ERROR_WANT_WRITE;
 	ERR_clear_error();
+	return !t->ending;
 }
 
 void
+tls_cut(struct tls *t)
+{
+	for (; t; t = t->below)
+		t->mute = true;
+}
+
+bool
 tls_shutdown(struct tls *t)
 {
 	for (; t; t = t->below)
-		say_end(t);
+		if (!say_goodbye(t))
+			return false;
+	return true;
 }

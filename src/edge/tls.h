@@ -52,8 +52,6 @@ AB_MUST int tls_connect(struct chan *c, SSL_CTX *ctx, const char *host,
 /* Whom the session callback of the context is for. */
 void tls_set_owner(struct tls *t, void *owner);
 void *tls_owner_of(const SSL *ssl);
-/* For such a callback: a message came that is no part of the handshake. */
-void tls_was_told(const SSL *ssl);
 
 /* Goes on with the handshake. 0: it is done; CHAN_AGAIN; CHAN_ERROR: see
  * tls_fault_of. */
@@ -74,9 +72,11 @@ ssize_t tls_writev(struct tls *t, const struct iovec *v, int n);
 int tls_peek(struct tls *t);
 /* Bytes that need no read of the socket may be there. */
 bool tls_pending(const struct tls *t);
-/* Says that nothing more comes (close_notify), if it still can; the sessions
- * below it say so too. */
-void tls_shutdown(struct tls *t);
+/* Says that nothing more comes (close_notify), also in those that it runs in.
+ * False: the socket has no room for it; else it is said, or can't be. */
+bool tls_shutdown(struct tls *t);
+/* Nothing more may be said, not even that. */
+void tls_cut(struct tls *t);
 /* With those that it runs in. Takes NULL. */
 void tls_free(struct tls *t);
 

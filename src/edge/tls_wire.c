@@ -11,6 +11,10 @@
 #include "base/mem.h"
 #include "chan.h"
 
+/* Enough for a record, and for what may come before it. Who sends without end
+ * what bears no data, such as new keys, has to wait for its next turn. */
+#define TURN_BYTES (64 * 1024)
+
 static int
 wire_read(BIO *b, char *p, int n)
 {
@@ -31,10 +35,17 @@ wire_read(BIO *b, char *p, int n)
 		}
 		return (int)left;
 	}
+	if (t->taken >= TURN_BYTES && t->chan->later) {
+		t->chan->later(t->chan);
+		BIO_set_retry_read(b);
+		return -1;
+	}
 	got = t->below ? tls_read(t->below, p, (size_t)n)
 		       : chan_wire_read(t->chan, p, (size_t)n);
-	if (got > 0)
+	if (got > 0) {
+		t->taken += (size_t)got;
 		return (int)got;
+	}
 	if (got == CHAN_AGAIN)
 		BIO_set_retry_read(b);
 	else if (got == 0)
@@ -59,7 +70,7 @@ wire_write(BIO *b, const char *p, int n)
 	if (done == 0)
 		BIO_set_retry_write(b);
 	else
-		t->lost = true;
+		t->mute = true;
 	return -1;
 }
 

@@ -14,11 +14,12 @@ struct tls {
 	void *owner;
 	char *early; /* owns; bytes that came before the session */
 	size_t early_at, early_n;
+	size_t taken; /* bytes from below, within one call from above */
 	bool end;    /* the stream below has ended */
 	bool lost;   /* it broke */
+	bool mute;   /* it takes no more; what came before may be read */
 	bool broken; /* the session did: nothing more may be sent */
-	bool blocked; /* a write has to be repeated */
-	bool told;    /* a message after the handshake came */
+	bool ending; /* a close_notify is on its way */
 	enum tls_fault fault;
 	const char *fault_text;
 	int alert;

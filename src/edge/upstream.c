@@ -10,7 +10,6 @@
 
 #include "base/mem.h"
 #include "client.h"
-#include "parent.h"
 #include "proto/forward.h"
 #include "reach.h"
 #include "relay.h"
@@ -36,9 +35,10 @@ upstream_bury(struct corpse *corpse)
 void
 upstream_close(struct upstream *u)
 {
+	enum upstream_state was = u->state;
 	struct worker *w = u->worker;
 
-	if (u->state == UPSTREAM_DEAD)
+	if (was == UPSTREAM_DEAD)
 		return;
 	u->state = UPSTREAM_DEAD;
 	pool_drop(&w->pool, u);
@@ -48,6 +48,9 @@ upstream_close(struct upstream *u)
 		u->x->up = NULL;
 	u->x = NULL;
 	ways_del(&w->proc->ways, &u->way);
+	/* An end that came from the client has been passed on. */
+	if (was == UPSTREAM_TUNNEL)
+		chan_cut(&u->chan);
 	chan_close(&u->chan);
 	timer_stop(&w->engine.timers, &u->timer);
 	list_del(&u->link);
@@ -80,24 +83,19 @@ upstream_timer(struct upstream *u, int64_t ms)
 }
 
 void
-upstream_ended(struct upstream *u, struct attempt *a)
+upstream_fail(struct upstream *u, enum attempt_end end)
 {
 	struct exchange *x = u->x;
+	struct attempt a = {
+	    .end = end,
+	    .reused = u->served > 0 && !u->got_any,
+	    .sent = u->sent_any,
+	};
 
-	a->reused = u->served > 0 && !u->got_any;
-	a->sent = u->sent_any;
 	u->x = NULL;
 	x->up = NULL;
 	upstream_close(u);
-	request_failed(&x->r, a);
-}
-
-void
-upstream_fail(struct upstream *u, enum attempt_end end)
-{
-	struct attempt a = {.end = end};
-
-	upstream_ended(u, &a);
+	request_failed(&x->r, &a);
 }
 
 /* It ended before the head. A server that says why, in an alert and on a new
@@ -229,6 +227,14 @@ upstream_ready(struct chan *ch)
 }
 
 static void
+upstream_later(struct chan *ch)
+{
+	struct upstream *u = AB_CONTAINER(ch, struct upstream, chan);
+
+	worker_again(u->worker, &u->again, upstream_look_again);
+}
+
+static void
 upstream_begin(struct upstream *u, struct exchange *x)
 {
 	u->state = UPSTREAM_BUSY;
@@ -300,10 +306,12 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 		ways_add(&u->worker->proc->ways, &u->way,
 		    &u->worker->proc->hash, fd);
 		if (chan_open(&u->chan, u->worker->base, fd, upstream_ready) <
-		    0)
+		    0) {
 			upstream_fail(u, ATTEMPT_NO_MEMORY);
-		else
-			reach_begin(u);
+			return;
+		}
+		u->chan.later = upstream_later;
+		reach_begin(u);
 		return;
 	}
 	/* Those of idle connections are the cheapest to get back. */
@@ -312,12 +320,6 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 		upstream_dial(u);
 		return;
 	}
-	if (x->parent && err == DIAL_DENIED) {
-		parent_is_self(u);
-		return;
-	}
-	if (x->parent)
-		parent_unreached(x);
 	if (err == DIAL_DENIED) {
 		u->x = NULL;
 		x->up = NULL;
@@ -331,10 +333,8 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 static void
 upstream_dial(struct upstream *u)
 {
-	const struct conf_parent *p = u->x->parent;
-
-	dial_start(u->dial, &u->worker->dialer, p ? p->host : u->host,
-	    p ? p->port : u->port, u, upstream_dialed);
+	dial_start(u->dial, &u->worker->dialer, u->host, u->port, u,
+	    upstream_dialed);
 }
 
 static struct upstream *

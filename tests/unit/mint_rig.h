@@ -21,6 +21,12 @@
 
 #define RIG_DAY 86400
 
+static inline int64_t
+rig_now(void)
+{
+	return time(NULL);
+}
+
 struct rig_ext {
 	int nid;
 	const char *value; /* as in openssl.cnf */
