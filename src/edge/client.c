@@ -25,8 +25,6 @@
 #include "send.h"
 #include "tunnel.h"
 
-#define LINGER_READS_MAX 16 /* in one go; then the others' turn */
-
 const struct policy *
 client_policy(const struct client *c)
 {
@@ -48,7 +46,7 @@ client_bury(struct corpse *corpse)
 	mem_free(c);
 }
 
-static void
+void
 client_die(struct client *c)
 {
 	struct worker *w = c->worker;
@@ -77,17 +75,6 @@ client_lost(struct client *c)
 		return;
 	x->client = NULL;
 	request_gone(&x->r);
-}
-
-void
-client_cut(struct client *c, bool reset)
-{
-	if (c->x)
-		c->x->client = NULL;
-	c->x = NULL;
-	if (reset)
-		chan_reset(&c->chan);
-	client_die(c);
 }
 
 /* Renewing an armed timer can't fail; the first arming may. */
@@ -137,47 +124,20 @@ client_send(struct client *c, struct iovec *v, int n)
 	return -1;
 }
 
-/* Our last word is out: wait for the client's end, so that a RST caused by
- * bytes nobody read can't destroy the answer on its way. */
-static void
-client_linger(struct client *c)
-{
-	if (!c->unread && c->in_n == 0 && !chan_has_input(&c->chan) &&
-	    !c->chan.fin) {
-		client_die(c);
-		return;
-	}
-	c->state = CLIENT_LINGER;
-	chan_shutdown(&c->chan);
-	client_timer(c, CLIENT_LINGER_MS);
-	if (c->state == CLIENT_LINGER)
-		c->chan.ready(&c->chan);
-}
-
-static void
-client_read_linger(struct client *c)
-{
-	struct worker *w = c->worker;
-	ssize_t got;
-
-	for (int i = 0; i < LINGER_READS_MAX; i++) {
-		got = chan_read(&c->chan, w->scratch, WORKER_SCRATCH);
-		if (got == CHAN_AGAIN)
-			return;
-		if (got <= 0) {
-			client_die(c);
-			return;
-		}
-	}
-	worker_again(w, &c->again, client_look_again);
-}
-
 void
 client_look_again(struct again *a)
 {
 	struct client *c = AB_CONTAINER(a, struct client, again);
 
 	c->chan.ready(&c->chan);
+}
+
+static void
+client_later(struct chan *ch)
+{
+	struct client *c = AB_CONTAINER(ch, struct client, chan);
+
+	worker_again(c->worker, &c->again, client_look_again);
 }
 
 void
@@ -377,40 +337,12 @@ client_timeout(struct timer *t, int64_t now_ms)
 		break;
 	case CLIENT_CLOSING:
 	case CLIENT_LINGER:
+		client_spoil(c);
 		client_die(c);
 		break;
 	case CLIENT_DEAD:
 		break;
 	}
-}
-
-void
-client_drain(struct client *c)
-{
-	c->close = true;
-	if (c->x)
-		c->x->keep = false;
-	if (c->state == CLIENT_HELLO || c->state == CLIENT_TLS ||
-	    c->state == CLIENT_FIRST) {
-		client_die(c);
-		return;
-	}
-	if (c->state != CLIENT_HEAD || c->in_n > 0)
-		return;
-	if (outbuf_empty(&c->out))
-		client_die(c);
-	else
-		c->state = CLIENT_CLOSING;
-}
-
-void
-client_drop(struct client *c)
-{
-	struct exchange *x = c->x;
-
-	client_lost(c);
-	if (x)
-		x->r.gave_up = GIVE_UP_DRAINING; /* it did not leave: we did */
 }
 
 /* The address as text, and a hash of it without the port: fairness is between
@@ -458,6 +390,7 @@ client_new(struct worker *w, int fd, const struct sockaddr *sa,
 		mem_free(c);
 		return;
 	}
+	c->chan.later = client_later;
 	if (sa->sa_family != AF_UNIX)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	list_push_back(&w->clients, &c->link);

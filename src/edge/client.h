@@ -88,6 +88,12 @@ void client_drain(struct client *c);
 const struct policy *client_policy(const struct client *c);
 /* It left, or can't be spoken to: ends it and what it asked for. */
 void client_lost(struct client *c);
+void client_die(struct client *c);
+/* We end what is under way, if anything is: not so that it looks whole. */
+void client_spoil(struct client *c);
+/* Our last word is out. */
+void client_linger(struct client *c);
+void client_read_linger(struct client *c);
 /* Arms its timer. Out of memory (only the first arming can be): it is lost. */
 void client_timer(struct client *c, int64_t ms);
 /* Keeps p[0, n), which may lie in c->in, and nothing else. 0 or -1. */

@@ -7,6 +7,7 @@ EDGE_FILES = \
 	src/edge/checker.c src/edge/checker.h \
 	src/edge/client.c src/edge/client.h \
 	src/edge/client_body.c \
+	src/edge/client_end.c \
 	src/edge/client_first.c \
 	src/edge/client_head.c \
 	src/edge/client_login.c src/edge/client_login.h \
@@ -20,7 +21,6 @@ EDGE_FILES = \
 	src/edge/loglimit.c src/edge/loglimit.h \
 	src/edge/message.c src/edge/message.h \
 	src/edge/outbuf.c src/edge/outbuf.h \
-	src/edge/parent.c src/edge/parent.h \
 	src/edge/pool.c src/edge/pool.h \
 	src/edge/reach.c src/edge/reach.h \
 	src/edge/receive.c \

@@ -24,8 +24,10 @@ tunnel_over(struct exchange *x)
 		u->x = NULL;
 		upstream_close(u);
 	}
-	/* Its unread bytes must not draw a RST that overtakes what it got. */
+	/* An end that came from the upstream has been passed on. And its unread
+	 * bytes must not draw a RST that overtakes what it got. */
 	if (c) {
+		chan_cut(&c->chan);
 		c->close = true;
 		client_done(c, true);
 	}
