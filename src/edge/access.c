@@ -140,6 +140,8 @@ line_request(struct line_text *l, const struct exchange *x)
 		line_text(l, "address", span_of(x->address));
 	line_text(l, "path", cut_path(x->path));
 	line_text(l, "service", span_of(x->service->name));
+	if (x->parent)
+		line_text(l, "parent", span_of(x->parent->text));
 }
 
 static void

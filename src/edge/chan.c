@@ -170,10 +170,9 @@ chan_wire_writev(struct chan *c, const struct iovec *v, int n)
 	return done;
 }
 
-static int
-wire_peek(struct chan *c)
+ssize_t
+chan_look(struct chan *c, void *p, size_t n)
 {
-	char byte;
 	ssize_t got;
 
 	if (c->fd < 0)
@@ -182,14 +181,22 @@ wire_peek(struct chan *c)
 		return CHAN_AGAIN;
 	c->unsure = false;
 	do
-		got = recv(c->fd, &byte, 1, MSG_PEEK);
+		got = recv(c->fd, p, n, MSG_PEEK);
 	while (got < 0 && errno == EINTR);
 	if (got >= 0)
-		return (int)got;
+		return got;
 	if (errno != EAGAIN)
 		return CHAN_ERROR;
 	c->readable = false;
 	return CHAN_AGAIN;
+}
+
+static int
+wire_peek(struct chan *c)
+{
+	char byte;
+
+	return (int)chan_look(c, &byte, 1);
 }
 
 int

@@ -53,6 +53,9 @@ ssize_t chan_read(struct chan *c, void *p, size_t n);
 ssize_t chan_writev(struct chan *c, const struct iovec *v, int n);
 /* Looks without reading. > 0: data is there; 0: end; CHAN_AGAIN; CHAN_ERROR. */
 int chan_peek(struct chan *c);
+/* The same with bytes, of a plain connection: copies up to n that a read will
+ * give again. > 0: bytes. */
+ssize_t chan_look(struct chan *c, void *p, size_t n);
 /* No more from us. False: the socket has no room for the words that TLS has for
  * it; they follow as soon as it has, before `ready` is called. */
 bool chan_shutdown(struct chan *c);

@@ -27,7 +27,7 @@
 #include "edge/htpasswd.h"
 #include "policy/line.h"
 
-#define NICE 10 /* hashing gives way to those who carry requests */
+#define NICE 5 /* hashing gives way to those who carry requests */
 
 enum check_state { CHECK_QUEUED, CHECK_RUNNING, CHECK_KNOWN };
 

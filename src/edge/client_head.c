@@ -4,6 +4,7 @@
  * an answer. It refuses to know what makes a request acceptable (intake).
  */
 #include "access.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "client_login.h"
 
@@ -106,7 +107,8 @@ client_await_login(struct client *c, const char *p, size_t n)
 	}
 	c->scan = (struct head_scan){0};
 	c->state = CLIENT_LOGIN;
-	client_timer(c, client_policy(c)->head_timeout_ms);
+	log_debug("client=%s HEAD -> LOGIN", c->text);
+	client_timer(c, client_policy(c)->deadline_ms);
 	/* A RST that came together with the head had no event of its own. */
 	if (c->state == CLIENT_LOGIN)
 		client_login_watch(c);

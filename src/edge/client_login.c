@@ -207,7 +207,7 @@ void
 client_login_late(struct client *c)
 {
 	checker_give_up(c->worker->proc->checker, c->wait);
-	client_timer(c, client_policy(c)->head_timeout_ms);
+	client_timer(c, client_policy(c)->deadline_ms);
 	if (c->state == CLIENT_LOGIN)
 		resume(c);
 }

@@ -10,6 +10,7 @@
 #include "edge/conf_build.h"
 
 #include "edge/conf_value.h"
+#include "edge/dest.h"
 
 /* Where a value comes from, for a service that may have inherited it. */
 struct origin {
@@ -239,6 +240,22 @@ conf_check_tls(struct conf_draft *d, struct conf *c)
 	check_listeners(d, c);
 }
 
+/* Other names than "localhost" are looked at when they are dialled. */
+static void
+check_parent(struct conf_draft *d, const struct conf *c,
+    const struct conf_section *sec, const struct conf_service *s)
+{
+	struct origin o = origin_of(d, sec, "parent_proxy");
+	const struct conf_parent *p = &s->parent;
+
+	if (o.own && !is_bad(&o) && p->host &&
+	    dest_host_is_self(c, span_of(p->host), p->port))
+		conf_problem(d->problems, o.set->where,
+		    "parent_proxy (%s) is this proxy itself, by listen; name "
+		    "another one, or none",
+		    p->text);
+}
+
 void
 conf_check_service(struct conf_draft *d, struct conf *c,
     const struct conf_section *sec, struct conf_service *s)
@@ -258,6 +275,7 @@ conf_check_service(struct conf_draft *d, struct conf *c,
 	p->service.half_open_ms = SERVICE_HALF_OPEN_MS;
 	finish_rates(d, sec, s);
 	check_tls_word(d, c, sec, s);
+	check_parent(d, c, sec, s);
 	if (sec->in == CONF_IN_SERVICE)
 		finish_route(d, c, sec, s);
 }

@@ -8,6 +8,8 @@
  */
 #include "edge/dest.h"
 
+#include <arpa/inet.h>
+
 #include "policy/pattern.h"
 
 bool
@@ -81,6 +83,52 @@ dest_addr_allowed(const struct conf *c, const struct sockaddr *sa)
 	return true;
 }
 
+bool
+dest_literal(struct span host, struct in6_addr *ret)
+{
+	char text[INET6_ADDRSTRLEN];
+	struct sockaddr_in v4 = {.sin_family = AF_INET};
+
+	if (host.n == 0 || host.n >= sizeof(text))
+		return false;
+	memcpy(text, host.p, host.n);
+	text[host.n] = '\0';
+	if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
+		return conf_in6_of((const struct sockaddr *)&v4, ret);
+	return inet_pton(AF_INET6, text, ret) == 1;
+}
+
+static bool
+literal_allowed(const struct conf *c, struct span host)
+{
+	struct sockaddr_in6 sa = {.sin6_family = AF_INET6};
+
+	return !dest_literal(host, &sa.sin6_addr) ||
+	    dest_addr_allowed(c, (const struct sockaddr *)&sa);
+}
+
+/* RFC 6761 6.3 */
+static bool
+is_localhost(struct span host)
+{
+	const struct span own = SPAN("localhost");
+	char ip6[PATTERN_IP6_BYTES];
+	struct span plain = pattern_host(host, ip6);
+
+	if (plain.n > own.n && plain.p[plain.n - own.n - 1] == '.')
+		plain = (struct span){plain.p + plain.n - own.n, own.n};
+	return span_ieq(plain, own);
+}
+
+bool
+dest_unresolved_allowed(const struct conf *c, struct span host)
+{
+	if (is_localhost(host))
+		return literal_allowed(c, SPAN("127.0.0.1")) &&
+		    literal_allowed(c, SPAN("::1"));
+	return literal_allowed(c, host);
+}
+
 static uint16_t
 port_of(const struct sockaddr *sa)
 {
@@ -123,6 +171,25 @@ dest_is_self(const struct conf *c, const struct sockaddr *sa)
 			return true;
 	}
 	return false;
+}
+
+static bool
+literal_is_self(const struct conf *c, struct span host, uint16_t port)
+{
+	struct sockaddr_in6 sa = {.sin6_family = AF_INET6,
+	    .sin6_port = htons(port)};
+
+	return dest_literal(host, &sa.sin6_addr) &&
+	    dest_is_self(c, (const struct sockaddr *)&sa);
+}
+
+bool
+dest_host_is_self(const struct conf *c, struct span host, uint16_t port)
+{
+	if (is_localhost(host))
+		return literal_is_self(c, SPAN("127.0.0.1"), port) ||
+		    literal_is_self(c, SPAN("::1"), port);
+	return literal_is_self(c, host, port);
 }
 
 /* Does this pattern name the port, and the host? */

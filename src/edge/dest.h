@@ -28,10 +28,26 @@ bool dest_host_allowed(const struct conf *c, struct span host, uint16_t port,
 bool dest_addr_allowed(const struct conf *c, const struct sockaddr *sa);
 
 /*
+ * A host that is an address and not a name: 127.0.0.1, ::1 (without brackets).
+ * IPv4 comes as a mapped one.
+ */
+bool dest_literal(struct span host, struct in6_addr *ret);
+
+/*
+ * For a host that another proxy will look up: false where what it is can be
+ * told without, a literal address or this machine's own name (RFC 6761 6.3),
+ * and may not be reached.
+ */
+bool dest_unresolved_allowed(const struct conf *c, struct span host);
+
+/*
  * Is it one of our own listeners? A wildcard listener is met by any loopback
  * address.
  */
 bool dest_is_self(const struct conf *c, const struct sockaddr *sa);
+/* The same for a host, as far as that can be told without asking for it: of a
+ * literal address (without brackets) and of "localhost". */
+bool dest_host_is_self(const struct conf *c, struct span host, uint16_t port);
 
 /*
  * May CONNECT go there? connect_ports, and a port that the service of this host

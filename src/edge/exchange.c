@@ -7,9 +7,11 @@
 #include "exchange.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 
 #include "base/mem.h"
 #include "intake.h"
+#include "parent.h"
 #include "policy/expiry.h"
 #include "policy/hint.h"
 #include "proto/forward.h"
@@ -80,19 +82,13 @@ intake_head(struct intake *in, struct strbuf *out, struct strbuf *host)
 	    .via = in->c->worker->proc->via_span,
 	    .upgrade = in->upgrade,
 	    .max_forwards = in->max_forwards,
+	    .absolute = in->parent && !in->tls,
 	};
-	bool brackets = memchr(in->host.p, ':', in->host.n) != NULL;
 
-	if (brackets)
-		strbuf_char(host, '[');
-	strbuf_span(host, in->host);
-	if (brackets)
-		strbuf_char(host, ']');
-	if (in->port != (in->tls ? 443 : 80)) {
-		strbuf_char(host, ':');
-		strbuf_u64(host, in->port);
-	}
+	target_authority_put(host, in->host, in->port, in->tls ? 443 : 80);
 	how.host = strbuf_view(host);
+	if (how.absolute && in->parent->auth)
+		how.proxy_auth = span_of(in->parent->auth);
 	if (!in->connect)
 		forward_request_head(out, in->h, &how);
 }
@@ -121,7 +117,7 @@ without_query(struct span path)
 }
 
 static struct exchange *
-exchange_alloc(struct intake *in, struct span head)
+exchange_alloc(struct intake *in, struct span head, struct span to_parent)
 {
 	struct span who = span_of(in->c->text), path = without_query(in->path);
 	struct span user = {NULL, 0};
@@ -132,13 +128,14 @@ exchange_alloc(struct intake *in, struct span head)
 		path = (struct span){"", 0};
 	if (in->c->user)
 		user = span_of(in->c->user);
-	x = mem_alloc(sizeof(*x) + head.n + in->host.n + in->h->method.n +
-	    path.n + who.n + user.n + in->address.n + 7);
+	x = mem_alloc(sizeof(*x) + head.n + to_parent.n + in->host.n +
+	    in->h->method.n + path.n + who.n + user.n + in->address.n + 8);
 	if (!x)
 		return NULL;
 	memset(x, 0, sizeof(*x));
 	at = x->head;
 	x->send = keep(&at, head);
+	x->to_parent = keep(&at, to_parent);
 	x->host = at;
 	(void)keep(&at, in->host);
 	for (char *p = x->host; *p; p++)
@@ -201,6 +198,7 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	x->client = in->c;
 	x->conf = conf_ref(w->conf);
 	x->service = in->service;
+	x->parent = in->parent;
 	x->place = place;
 	x->port = in->port;
 	x->tls = in->tls;
@@ -223,19 +221,23 @@ exchange_build(struct intake *in)
 {
 	struct worker *w = in->c->worker;
 	struct exchange *x = NULL;
-	struct strbuf host;
+	struct strbuf host, to_parent;
 	struct key *key;
 	uint64_t place;
 
 	place = hash_span_nocase(&w->proc->hash, in->host) ^
 	    (uint64_t)in->port * 0x9e3779b97f4a7c15u;
 	strbuf_init(&host, 512);
+	strbuf_init(&to_parent, 128 * 1024);
 	strbuf_clear(&w->text);
 	intake_head(in, &w->text, &host);
+	parent_head(in, &to_parent);
 	key = intake_key(in, place);
-	if (key && !w->text.failed && !host.failed)
-		x = exchange_alloc(in, strbuf_view(&w->text));
+	if (key && !w->text.failed && !host.failed && !to_parent.failed)
+		x = exchange_alloc(in, strbuf_view(&w->text),
+		    strbuf_view(&to_parent));
 	strbuf_free(&host);
+	strbuf_free(&to_parent);
 	if (x) {
 		exchange_fill(x, in, key, place);
 		return x;
@@ -266,5 +268,21 @@ exchange_free(struct exchange *x)
 	request_clear(&x->r);
 	outbuf_free(&x->rest);
 	conf_unref(x->conf);
+	mem_free(x->trouble_text);
+	mem_free(x->challenge);
 	mem_free(x);
+}
+
+void
+exchange_trouble(struct exchange *x, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	mem_free(x->trouble_text);
+	x->trouble_text = mem_dup(span_of(text));
+	x->trouble = x->trouble_text;
 }

@@ -23,6 +23,7 @@ struct exchange {
 	struct upstream *up;         /* of the attempt under way, or NULL */
 	struct conf *conf;           /* a reference */
 	const struct conf_service *service; /* of conf */
+	const struct conf_parent *parent;   /* of it; NULL: no proxy on the way */
 	uint64_t place;              /* hash of host and port: pool id */
 	uint16_t port;
 	bool tls;                    /* the upstream is spoken to over TLS */
@@ -46,7 +47,11 @@ struct exchange {
 	struct framing to_client;    /* of the answer */
 	struct outbuf rest;          /* decoded body bytes that found no place in
 	                              * the replay buffer; after it, in order */
-	const char *trouble;         /* static; what exactly failed, or NULL */
+	const char *trouble;         /* what exactly failed, or NULL; static, or
+	                              * trouble_text */
+	char *trouble_text;          /* owns */
+	int parent_status;           /* with which it refused, 0: it did not */
+	char *challenge;             /* owns; lines of the parent's 407, or NULL */
 	bool alerted;                /* the upstream said so, in a TLS alert */
 	int final_status;            /* sent to the client, 0: none */
 	uint64_t bytes_in, bytes_out; /* client to us, us to client: body bytes */
@@ -54,6 +59,8 @@ struct exchange {
 	struct span user;            /* in head[]; p NULL: nobody had to say */
 	struct span method, path;    /* in head[] */
 	struct span send;            /* in head[]: the head to send */
+	struct span to_parent;       /* in head[]: CONNECT to send before, or
+	                              * empty */
 	char *host;                  /* in head[], NUL-terminated, lower case */
 	char *address;               /* in head[]; where to go in place of host,
 	                              * as text; or NULL */
@@ -81,6 +88,8 @@ bool exchange_wants_keep(const struct head *h);
 struct exchange *exchange_new(struct client *c, const struct head *h,
     struct refusal *ret);
 void exchange_free(struct exchange *x);
+/* Says what exactly failed; without memory for it, nothing is said. */
+void exchange_trouble(struct exchange *x, const char *fmt, ...) AB_PRINTF(2, 3);
 
 static inline struct exchange *
 exchange_of(struct request *r)

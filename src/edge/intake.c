@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 
 #include "dest.h"
+#include "parent.h"
 #include "proto/forward.h"
 
 static bool
@@ -350,11 +351,29 @@ intake_service(struct intake *in)
 	return true;
 }
 
+/* A parent proxy looks names up for us; what needs no look-up is ours to ask
+ * for. */
+static bool
+intake_parent(struct intake *in)
+{
+	const struct conf *conf = in->c->worker->conf;
+
+	in->parent = parent_for(in->service, in->host, in->port);
+	if (in->address.n && !parent_for(in->service, in->address, in->port))
+		in->parent = NULL;
+	if (!in->parent || in->forced ||
+	    (dest_unresolved_allowed(conf, in->host) &&
+		(!in->address.n || dest_unresolved_allowed(conf, in->address))))
+		return true;
+	return refuse(in, 403, GIVE_UP_DENIED, NULL);
+}
+
 bool
 intake_check(struct intake *in)
 {
 	if (!intake_message(in) || !intake_max_forwards(in) ||
-	    !intake_destination(in) || !intake_service(in))
+	    !intake_destination(in) || !intake_service(in) ||
+	    !intake_parent(in))
 		return false;
 	if (in->connect && in->service->tls == CONF_TLS_INTERCEPT) {
 		*in->no = (struct refusal){.status = 0};

@@ -26,6 +26,7 @@ struct intake {
 	bool forced;
 	int64_t max_forwards; /* to send; -1: leave */
 	const struct conf_service *service;
+	const struct conf_parent *parent; /* on the way there, or NULL */
 	struct span key_text; /* Abide-Key, or empty */
 	struct refusal *no;
 };

@@ -21,6 +21,7 @@ EDGE_FILES = \
 	src/edge/loglimit.c src/edge/loglimit.h \
 	src/edge/message.c src/edge/message.h \
 	src/edge/outbuf.c src/edge/outbuf.h \
+	src/edge/parent.c src/edge/parent.h \
 	src/edge/pool.c src/edge/pool.h \
 	src/edge/reach.c src/edge/reach.h \
 	src/edge/receive.c \

@@ -60,8 +60,9 @@ static const struct words words_of[GIVE_UP_COUNT] = {
     [GIVE_UP_TLS] = {"tls_protocol_error",
 	"No TLS connection to the server could be agreed on. Check that it "
 	"speaks TLS on this port, in a version that [tls] min_version allows."},
-    [GIVE_UP_PARENT] = {"http_response_status",
-	"The parent proxy refused to connect to this host: see `parent_proxy`."},
+    [GIVE_UP_PARENT] = {"destination_unavailable",
+	"The proxy on the way to this host did not let the request through. "
+	"Check `parent_proxy`, or name the host in `no_proxy`."},
     [GIVE_UP_PROXY_AUTH] = {NULL,
 	"This proxy asks for a user name and a password. Put them into the "
 	"proxy's URL: http://USER:PASSWORD@HOST:PORT"},
@@ -102,6 +103,26 @@ message_proxy_status(struct strbuf *out, const struct exchange *x,
 	strbuf_free(&details);
 }
 
+/* Failures for which whoever stands on the way may be to blame. */
+static bool
+is_of_the_way(enum give_up why)
+{
+	return why == GIVE_UP_CONNECT || why == GIVE_UP_CONNECT_TIMEOUT ||
+	    why == GIVE_UP_DNS || why == GIVE_UP_RESET ||
+	    why == GIVE_UP_RESPONSE_TIMEOUT || why == GIVE_UP_PROTOCOL;
+}
+
+/* Adds what is known of this one failure. */
+static void
+message_facts(struct strbuf *text, const struct exchange *x, enum give_up why)
+{
+	if (x->trouble)
+		strbuf_fmt(text, " What went wrong: %s.", x->trouble);
+	else if (x->parent && is_of_the_way(why))
+		strbuf_fmt(text, " The way leads through the parent proxy %s.",
+		    x->parent->text);
+}
+
 void
 message_answer(struct strbuf *out, const struct exchange *x,
     const struct answer *a, const struct refusal *why, bool close)
@@ -116,27 +137,30 @@ message_answer(struct strbuf *out, const struct exchange *x,
 	    .close = close,
 	};
 
-	strbuf_init(&details, 512);
-	strbuf_init(&text, 1024);
+	strbuf_init(&details, 1024);
+	strbuf_init(&text, 2048);
 	if (why && why->detail)
 		reply.detail = span_of(why->detail);
 	else if (words->detail)
 		reply.detail = span_of(words->detail);
 	if (why && why->extra)
 		reply.extra = span_of(why->extra);
+	if (x && x->challenge)
+		reply.extra = span_of(x->challenge);
 	reply.head_only = why && why->is_head;
 	if (x) {
 		message_details(&details, x);
 		reply.service = span_of(x->service->name);
-		reply.received_status = x->r.last_status;
+		reply.received_status =
+		    x->parent_status ? x->parent_status : x->r.last_status;
 		reply.head_only = x->is_head;
 		reply.proxy_status_details = strbuf_view(&details);
 		if (x->alerted)
 			reply.error = "tls_alert_received";
 	}
-	if (x && x->trouble) {
+	if (x) {
 		strbuf_span(&text, reply.detail);
-		strbuf_fmt(&text, " What went wrong: %s.", x->trouble);
+		message_facts(&text, x, a->why);
 		reply.detail = strbuf_view(&text);
 	}
 	reply_build(out, &reply, clock_wall_ms() / 1000);

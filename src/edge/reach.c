@@ -8,6 +8,7 @@
 
 #include <openssl/ssl.h>
 
+#include "parent.h"
 #include "tls.h"
 #include "tls_set.h"
 
@@ -95,8 +96,9 @@ reach_tls(struct upstream *u)
 	reach_handshake(u);
 }
 
-void
-reach_begin(struct upstream *u)
+/* The wire leads to the server. */
+static void
+reach_server(struct upstream *u)
 {
 	if (u->tls)
 		reach_tls(u);
@@ -105,8 +107,17 @@ reach_begin(struct upstream *u)
 }
 
 void
+reach_begin(struct upstream *u)
+{
+	if (u->x->to_parent.n == 0 || parent_begin(u) == PARENT_OPEN)
+		reach_server(u);
+}
+
+void
 reach_ready(struct upstream *u)
 {
 	if (u->step == UPSTREAM_TLS)
 		reach_handshake(u);
+	else if (u->step == UPSTREAM_PARENT && parent_ready(u) == PARENT_OPEN)
+		reach_server(u);
 }

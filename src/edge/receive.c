@@ -6,6 +6,7 @@
  */
 #include "base/mem.h"
 #include "client.h"
+#include "parent.h"
 #include "proto/forward.h"
 #include "relay.h"
 #include "tunnel.h"
@@ -65,6 +66,12 @@ upstream_final(struct upstream *u, const struct head *h)
 	struct exchange *x = u->x;
 	const char *why;
 
+	/* The client could do nothing about it: it is the proxy's word to us
+	 * (RFC 9110 11.7.1). */
+	if (x->parent && !x->tls && h->status == 407) {
+		parent_unauthorized(u);
+		return false;
+	}
 	if (framing_response(h, x->method, &u->framing, &why) < 0 ||
 	    (u->framing.kind == FRAMING_TUNNEL && !x->upgrade)) {
 		upstream_fail(u, ATTEMPT_BAD_RESPONSE);
@@ -143,7 +150,7 @@ upstream_body(struct upstream *u, const char *p, size_t n)
 }
 
 /* Room for `cap` bytes of an incomplete head. */
-static int
+int
 upstream_room(struct upstream *u, size_t cap)
 {
 	char *q;

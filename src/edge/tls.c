@@ -199,6 +199,12 @@ tls_owner_of(const SSL *ssl)
 	return ((struct tls *)SSL_get_app_data(ssl))->owner;
 }
 
+void
+tls_was_told(const SSL *ssl)
+{
+	((struct tls *)SSL_get_app_data(ssl))->told = true;
+}
+
 /* --- what went wrong ------------------------------------------------------ */
 
 static void
@@ -333,9 +339,27 @@ read_result(struct tls *t, int res)
 	return broke(t);
 }
 
+/*
+ * For each message after the handshake OpenSSL takes a buffer for writing, of
+ * more than 16 KB, and keeps it until something is written. To write nothing is
+ * enough (SSL_write(3)), where nothing is half written.
+ */
+static void
+release(struct tls *t)
+{
+	size_t none;
+
+	if (!t->told || t->blocked || t->broken)
+		return;
+	t->told = false;
+	if (SSL_write_ex(t->ssl, "", 0, &none) != 1)
+		ERR_clear_error();
+}
+
 ssize_t
 tls_read(struct tls *t, void *p, size_t n)
 {
+	ssize_t out;
 	size_t got;
 	int res;
 
@@ -344,7 +368,9 @@ tls_read(struct tls *t, void *p, size_t n)
 	t->taken = 0;
 	ERR_clear_error();
 	res = SSL_read_ex(t->ssl, p, n, &got);
-	return res == 1 ? (ssize_t)got : read_result(t, res);
+	out = res == 1 ? (ssize_t)got : read_result(t, res);
+	release(t);
+	return out;
 }
 
 int
@@ -359,7 +385,9 @@ tls_peek(struct tls *t)
 	t->taken = 0;
 	ERR_clear_error();
 	res = SSL_peek_ex(t->ssl, &byte, 1, &got);
-	return res == 1 ? 1 : read_result(t, res);
+	res = res == 1 ? 1 : read_result(t, res);
+	release(t);
+	return res;
 }
 
 bool
@@ -426,6 +454,7 @@ tls_writev(struct tls *t, const struct iovec *v, int n)
 
 		ERR_clear_error();
 		res = SSL_write_ex(t->ssl, s.p, s.n, &part);
+		t->blocked = res != 1;
 		if (res == 1) {
 			done += part;
 			continue;

@@ -52,6 +52,8 @@ AB_MUST int tls_connect(struct chan *c, SSL_CTX *ctx, const char *host,
 /* Whom the session callback of the context is for. */
 void tls_set_owner(struct tls *t, void *owner);
 void *tls_owner_of(const SSL *ssl);
+/* For such a callback: a message came that is no part of the handshake. */
+void tls_was_told(const SSL *ssl);
 
 /* Goes on with the handshake. 0: it is done; CHAN_AGAIN; CHAN_ERROR: see
  * tls_fault_of. */

@@ -11,6 +11,7 @@ struct tls_cached {
 	struct map_node node;
 	struct list link;     /* in tls_cache.oldest */
 	SSL_SESSION *session; /* a reference */
+	uint64_t serial;      /* it was the n-th that came */
 };
 
 int
@@ -47,12 +48,39 @@ tls_cache_free(struct tls_cache *c)
 	*c = (struct tls_cache){0};
 }
 
+static struct tls_cached *
+cached(struct map_node *n)
+{
+	return AB_CONTAINER(n, struct tls_cached, node);
+}
+
 SSL_SESSION *
 tls_cache_take(struct tls_cache *c, uint64_t key)
 {
-	struct map_node *n = map_find(&c->sessions, key);
+	struct map_node *n = map_find(&c->sessions, key), *best = n;
 
-	return n ? drop(c, AB_CONTAINER(n, struct tls_cached, node)) : NULL;
+	for (; n; n = map_find_next(n))
+		if (cached(n)->serial > cached(best)->serial)
+			best = n;
+	return best ? drop(c, cached(best)) : NULL;
+}
+
+/* One more with this key: the oldest of too many goes. */
+static void
+make_room(struct tls_cache *c, uint64_t key)
+{
+	struct map_node *n = map_find(&c->sessions, key), *worst = n;
+	unsigned count = 0;
+
+	for (; n; n = map_find_next(n), count++)
+		if (cached(n)->serial < cached(worst)->serial)
+			worst = n;
+	if (count >= TLS_CACHE_KEY_MAX)
+		SSL_SESSION_free(drop(c, cached(worst)));
+	else if (c->n >= TLS_CACHE_MAX)
+		SSL_SESSION_free(drop(c,
+		    AB_CONTAINER(list_first(&c->oldest), struct tls_cached,
+			link)));
 }
 
 void
@@ -60,16 +88,13 @@ tls_cache_put(struct tls_cache *c, uint64_t key, SSL_SESSION *s)
 {
 	struct tls_cached *it = mem_zalloc(sizeof(*it));
 
-	SSL_SESSION_free(tls_cache_take(c, key));
 	if (!it) {
 		SSL_SESSION_free(s);
 		return;
 	}
-	if (c->n >= TLS_CACHE_MAX)
-		SSL_SESSION_free(drop(c,
-		    AB_CONTAINER(list_first(&c->oldest), struct tls_cached,
-			link)));
+	make_room(c, key);
 	it->session = s;
+	it->serial = ++c->last;
 	map_add(&c->sessions, &it->node, key);
 	list_push_back(&c->oldest, &it->link);
 	c->n++;

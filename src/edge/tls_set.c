@@ -93,6 +93,7 @@ keep_session(SSL *ssl, SSL_SESSION *s)
 {
 	struct tls_keeper *k = tls_owner_of(ssl);
 
+	tls_was_told(ssl);
 	if (!k || !SSL_SESSION_is_resumable(s))
 		return 0;
 	k->keep(k, s);

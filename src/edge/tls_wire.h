@@ -19,6 +19,8 @@ struct tls {
 	bool lost;   /* it broke */
 	bool mute;   /* it takes no more; what came before may be read */
 	bool broken; /* the session did: nothing more may be sent */
+	bool blocked; /* a write has to be repeated */
+	bool told;    /* a message after the handshake came */
 	bool ending; /* a close_notify is on its way */
 	enum tls_fault fault;
 	const char *fault_text;

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "client.h"
+#include "parent.h"
 #include "proto/forward.h"
 #include "reach.h"
 #include "relay.h"
@@ -83,19 +84,24 @@ upstream_timer(struct upstream *u, int64_t ms)
 }
 
 void
-upstream_fail(struct upstream *u, enum attempt_end end)
+upstream_ended(struct upstream *u, struct attempt *a)
 {
 	struct exchange *x = u->x;
-	struct attempt a = {
-	    .end = end,
-	    .reused = u->served > 0 && !u->got_any,
-	    .sent = u->sent_any,
-	};
 
+	a->reused = u->served > 0 && !u->got_any;
+	a->sent = u->sent_any;
 	u->x = NULL;
 	x->up = NULL;
 	upstream_close(u);
-	request_failed(&x->r, &a);
+	request_failed(&x->r, a);
+}
+
+void
+upstream_fail(struct upstream *u, enum attempt_end end)
+{
+	struct attempt a = {.end = end};
+
+	upstream_ended(u, &a);
 }
 
 /* It ended before the head. A server that says why, in an alert and on a new
@@ -320,6 +326,12 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 		upstream_dial(u);
 		return;
 	}
+	if (x->parent && err == DIAL_DENIED) {
+		parent_is_self(u);
+		return;
+	}
+	if (x->parent)
+		parent_unreached(x);
 	if (err == DIAL_DENIED) {
 		u->x = NULL;
 		x->up = NULL;
@@ -333,8 +345,10 @@ upstream_dialed(struct dial *d, int fd, enum dial_error err, int err_no)
 static void
 upstream_dial(struct upstream *u)
 {
-	dial_start(u->dial, &u->worker->dialer, u->host, u->port, u,
-	    upstream_dialed);
+	const struct conf_parent *p = u->x->parent;
+
+	dial_start(u->dial, &u->worker->dialer, p ? p->host : u->host,
+	    p ? p->port : u->port, u, upstream_dialed);
 }
 
 static struct upstream *

@@ -13,6 +13,7 @@
 #include "dial.h"
 #include "exchange.h"
 #include "proto/chunked.h"
+#include "proto/connect.h"
 
 #define UPSTREAM_DRAIN_BYTES (64 * 1024) /* rule 13 */
 #define UPSTREAM_DRAIN_MS    1000
@@ -51,6 +52,7 @@ struct upstream {
 	struct conf *conf;       /* a reference; by whose rules it was dialled */
 	const struct conf_service *service; /* of conf */
 	bool tls;
+	struct connect_answer asked; /* step PARENT */
 	struct tls_keeper keeper; /* of its TLS sessions */
 	uint64_t place;
 	char *host;              /* owns */
@@ -103,6 +105,10 @@ void upstream_reached(struct upstream *u);
 void upstream_receive(struct upstream *u); /* BUSY or DRAINING: reads on */
 /* The attempt ends without an answer: closes and reports. */
 void upstream_fail(struct upstream *u, enum attempt_end end);
+/* The same with more to say; what was sent is filled in. */
+void upstream_ended(struct upstream *u, struct attempt *a);
+/* Room for `cap` bytes in u->in. 0 or -1. */
+AB_MUST int upstream_room(struct upstream *u, size_t cap);
 /* The connection ended; clean: by a FIN. */
 void upstream_eof(struct upstream *u, bool clean);
 /* DRAINING is over: to the pool, or closed. */

@@ -77,8 +77,9 @@ worker_allowed(const struct sockaddr *sa, void *arg)
 {
 	const struct upstream *u = arg;
 
+	/* Where a parent proxy is, an operator has said. */
 	return u->x && !dest_is_self(u->x->conf, sa) &&
-	    (u->x->forced || dest_addr_allowed(u->x->conf, sa));
+	    (u->x->forced || u->x->parent || dest_addr_allowed(u->x->conf, sa));
 }
 
 static struct resolver_cfg

@@ -244,6 +244,23 @@ without_dot(struct span s)
 	return s;
 }
 
+void
+target_authority_put(struct strbuf *out, struct span host, uint16_t port,
+    uint16_t default_port)
+{
+	bool is_ip6 = find(host, ':') < host.n;
+
+	if (is_ip6)
+		strbuf_char(out, '[');
+	strbuf_span(out, host);
+	if (is_ip6)
+		strbuf_char(out, ']');
+	if (port != default_port) {
+		strbuf_char(out, ':');
+		strbuf_u64(out, port);
+	}
+}
+
 bool
 target_host_eq(struct span a, struct span b)
 {

@@ -5,6 +5,7 @@
 #ifndef AB_TARGET_H
 #define AB_TARGET_H
 
+#include "base/strbuf.h"
 #include "head.h"
 
 enum target_form {
@@ -67,6 +68,11 @@ AB_MUST int target_parse(struct span method, struct span s,
  */
 AB_MUST int target_host_check(const struct head *h, const struct target *t,
     const char **ret_why);
+
+/* Appends a host (without brackets) as an authority; with its port, unless it
+ * is the default one (0: there is none). */
+void target_authority_put(struct strbuf *out, struct span host, uint16_t port,
+    uint16_t default_port);
 
 /* Bytes of a dotted or bracketed host compare without case; a trailing dot
  * ("api.test.") counts as none. */

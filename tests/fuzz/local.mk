@@ -3,6 +3,7 @@
 # tests/fuzz/fuzz_NAME.c, and its corpus in tests/fuzz/corpus/NAME/.
 
 FUZZ_TARGETS = \
+	tests/fuzz/fuzz_basic \
 	tests/fuzz/fuzz_chunked \
 	tests/fuzz/fuzz_conf \
 	tests/fuzz/fuzz_expiry \

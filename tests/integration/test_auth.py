@@ -348,6 +348,7 @@ class Secrets(AuthCase):
         o = self.origin(answer(200))
         d = self.guarded({"log_format": "json"})
         self.assert_status(200, self.get(d, o.url(), basic('q"uo te', "w")))
+        d.wait_records(1)
         self.assert_407(self.get(d, o.url()))
         self.assertEqual(['q"uo te', ""],
                          [r["user"] for r in d.wait_records(2)])
@@ -374,17 +375,24 @@ class Slow(AuthCase):
         c.ask("GET", url, basic(SLOW, "%s-%d" % (SLOW_WORD, n)))
         return c
 
+    @staticmethod
+    def wait_checking(d, n=1):
+        """Until n clients have begun to wait for a verdict."""
+        d.wait_log(r"HEAD -> LOGIN", n)
+
     @reduced
     def test_others_are_served_meanwhile(self):
         o = self.origin(answer(200))
         d = self.guarded({"workers": "1"})
         self.assert_status(200, self.get(d, o.url(), self.good))
-        slow = self.ask_slowly(d)
+        slow = [self.ask_slowly(d, n) for n in range(3)]
         for _ in range(10):
             self.assert_status(200, self.get(d, o.url(), self.good))
-        self.assert_407(slow.response())
-        statuses = [r["status"] for r in d.wait_records(12)]
-        self.assertEqual(["200"] * 11 + ["407"], statuses)
+        for c in slow:
+            self.assert_407(c.response())
+        statuses = [r["status"] for r in d.wait_records(14)]
+        self.assertEqual("407", statuses[-1])
+        self.assertEqual(3, statuses.count("407"))
 
     def test_a_verdict_is_remembered(self):
         """The second time is known at once, though others are in line."""
@@ -408,12 +416,16 @@ class Slow(AuthCase):
         for workers in ("1", "2"):
             d = self.guarded({"workers": workers})
             for n in range(40):
+                begun = len(d.log.matching(r"HEAD -> LOGIN"))
                 c = self.ask_slowly(d, n % 20)
+                if n >= 20:
+                    self.wait_checking(d, begun + 1)
                 if n % 2:
                     c.close()
                 else:
                     c.reset()
-            eventually(lambda d=d: d.fds() <= d.base_fds, "all are gone")
+                if n >= 19:
+                    eventually(lambda d=d: d.fds() <= d.base_fds, "it left")
             self.assert_status(200, self.get(d, o.url(), self.good))
             self.assertEqual(1, len(d.wait_records(1)))
 
@@ -458,7 +470,7 @@ class Slow(AuthCase):
             c.sock.settimeout(PATIENCE)
 
     def test_a_check_that_takes_too_long(self):
-        d = self.guarded(defaults={"head_timeout": "50ms"})
+        d = self.guarded(defaults={"deadline": "50ms"})
         c = self.ask_slowly(d)
         r = c.response()
         self.assert_own(503, "proxy-auth", r)
@@ -476,8 +488,7 @@ class Slow(AuthCase):
     def test_a_drain_lets_it_finish(self):
         d = self.guarded()
         c = self.ask_slowly(d)
-        d.wait_log(r"ready")
-        eventually(lambda: d.fds() > d.base_fds, "it is in")
+        self.wait_checking(d)
         d.signal(signal.SIGTERM)
         d.wait_log(r"draining")
         r = c.response()
@@ -489,7 +500,7 @@ class Slow(AuthCase):
     def test_a_stop_does_not_wait_for_those_in_line(self):
         d = self.guarded({"drain_timeout": "100ms", "workers": "1"})
         clients = [self.ask_slowly(d, n) for n in range(100)]
-        eventually(lambda: d.fds() >= d.base_fds + 100, "they are in")
+        self.wait_checking(d, 100)
         d.signal(signal.SIGTERM)
         self.assertEqual(0, d.wait_exit())
         for c in clients:
@@ -498,6 +509,7 @@ class Slow(AuthCase):
     def test_a_reload_while_it_is_checked(self):
         d = self.guarded()
         c = self.ask_slowly(d)
+        self.wait_checking(d)
         self.write_users(**{ANN: hashed(GOOD[ANN])})
         d.signal(signal.SIGHUP)
         d.wait_log("reloaded")

@@ -542,7 +542,9 @@ class ClientTls(InnerCase):
         self.lift_limit(4 * n)
         o = self.secure_serving(lambda conn, req, k: conn.answer(
             200, req.target))
-        d = self.intercepting(defaults={"concurrency": "16"})
+        d = self.intercepting(defaults={"concurrency": "16",
+                                        "head_timeout": "120s",
+                                        "deadline": "120s"})
         context, crowd = client_context(d.ca), []
         for _ in range(n):
             c = self.connect(d)

@@ -437,6 +437,13 @@ class Logs(Case):
         d.wait_exit()
         self.assertEqual([], d.records() + d.records("park"))
 
+    def reached(self, path):
+        """A client, or None: a socket has a name before it listens."""
+        try:
+            return self.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return None
+
     def test_log_pipe_that_is_full_or_broken_stops_nothing(self):
         o = self.origin(answer(200))
         path = os.path.join(self.folder, "s")
@@ -449,9 +456,13 @@ class Logs(Case):
                               stdin=subprocess.DEVNULL,
                               env=clean_env()) as proc:
             os.close(writer)
+            # Leaving this block waits for it.
             self.addCleanup(proc.kill)
-            eventually(lambda: os.path.exists(path), "it listens")
-            c = self.connect(path)
+            try:
+                c = eventually(lambda: self.reached(path), "it listens")
+            except AssertionError:
+                proc.kill()
+                raise
             for _ in range(100):        # some 20 KiB of lines
                 self.assert_status(200, c.get(o.url()))
             os.close(reader)

@@ -375,6 +375,26 @@ class Sessions(UpstreamCase):
             self.assertEqual([False, True, True],
                              [conn.sock.reused for conn in o.conns])
 
+    def test_connections_made_at_once_resume_each(self):
+        """A server gives two tickets, so that two can."""
+        together = threading.Barrier(2, timeout=PATIENCE)
+
+        def script(conn):
+            conn.request()
+            if conn.ordinal > 1:
+                together.wait()
+            conn.answer(200, "x", "Connection: close")
+        o = self.secure_raw(script, tls=self.pki.server(tickets=2))
+        d = self.one_worker()
+        self.assertEqual(b"x", self.ask(d, o).body)
+        clients = [self.connect(d), self.connect(d)]
+        for c in clients:
+            c.ask("GET", o.url(scheme="http"))
+        for c in clients:
+            self.assertEqual(b"x", c.response().body)
+        self.assertEqual([False, True, True],
+                         [conn.sock.reused for conn in o.conns])
+
     def test_a_server_that_forgets_gets_a_full_handshake(self):
         """Another one took its place, with other ticket keys."""
         contexts = [self.pki.server(), self.pki.server()]

@@ -56,6 +56,7 @@ UNIT_TESTS = \
 	tests/unit/test_target \
 	tests/unit/test_timer \
 	tests/unit/test_tls \
+	tests/unit/test_tls_cache \
 	tests/unit/test_verdict \
 	tests/unit/test_verdict_failure \
 	tests/unit/test_ways

@@ -477,6 +477,22 @@ parent_that_is_wrong_is_told(void **state)
 }
 
 static void
+parent_that_is_this_proxy_is_told(void **state)
+{
+	(void)state;
+	rig_bad("[service a]\nhosts = a\nparent_proxy = http://u:pw@p:1\n"
+		"[service b]\nhosts = b\n"
+		"[proxy]\nlisten = 127.0.0.1:3180, [::]:4000\n"
+		"[defaults]\nparent_proxy = http://u:pw@localhost:3180\n"
+		"[service c]\nhosts = c\nparent_proxy = http://[::1]:4000/\n"
+		"[service d]\nhosts = d\nparent_proxy = http://[::1]:3180\n",
+	    "f:9: parent_proxy (localhost:3180) is this proxy itself, by "
+	    "listen; name another one, or none\n"
+	    "f:12: parent_proxy ([::1]:4000) is this proxy itself, by listen; "
+	    "name another one, or none\n");
+}
+
+static void
 parent_with_the_longest_password_is_sent_whole(void **state)
 {
 	char text[700] = "defaults.parent_proxy=http://u:", *end;
@@ -689,6 +705,7 @@ main(void)
 	    cmocka_unit_test(listener_that_can_t_be_is_told),
 	    cmocka_unit_test(parent_is_host_port_and_credentials_ready_to_send),
 	    cmocka_unit_test(parent_that_is_wrong_is_told),
+	    cmocka_unit_test(parent_that_is_this_proxy_is_told),
 	    cmocka_unit_test(parent_with_the_longest_password_is_sent_whole),
 	    cmocka_unit_test(parent_comes_from_the_nearest_layer),
 	    cmocka_unit_test(no_proxy_names_hosts_blocks_and_classes),

@@ -307,6 +307,101 @@ listener_s_own_address_is_self(void **state)
 	conf_unref(c);
 }
 
+/* --- hosts that another proxy looks up ------------------------------------ */
+
+static void
+literals_are_addresses_and_nothing_else(void **state)
+{
+	static const char *const good[] = {"127.0.0.1", "0.0.0.0",
+	    "::", "2001:DB8::1", "::ffff:1.2.3.4"};
+	static const char *const bad[] = {"", "a.test", "127.1", "1.2.3.4.",
+	    "1.2.3", "[::1]", "::1%lo", "127.0.0.1 ", "0x7f.0.0.1",
+	    "1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb"};
+	struct in6_addr a, mapped;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_true(dest_literal(span_of(good[i]), &a));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(dest_literal(span_of(bad[i]), &a));
+	assert_true(dest_literal(SPAN("1.2.3.4"), &a));
+	assert_true(dest_literal(SPAN("::ffff:1.2.3.4"), &mapped));
+	assert_memory_equal(&a, &mapped, sizeof(a));
+}
+
+static void
+unresolved_hosts_by_what_they_say(void **state)
+{
+	static const struct {
+		const char *host;
+		bool allowed;
+	} t[] = {
+	    {"127.0.0.1", false},
+	    {"127.9.9.9", false},
+	    {"::1", false},
+	    {"::ffff:127.0.0.1", false},
+	    {"64:ff9b::7f00:1", false},
+	    {"2002:7f00:1::", false},
+	    {"169.254.169.254", false},
+	    {"localhost", false},
+	    {"LocalHost.", false},
+	    {"a.b.localhost", false},
+	    {"notlocalhost", true},
+	    {"localhost.test", true},
+	    {"host", true},
+	    {"a.test", true},
+	    {"8.8.8.8", true},
+	    {"10.0.0.1", true},
+	    {"2606:4700::1111", true},
+	};
+	struct conf *c = rig_good("");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		if (dest_unresolved_allowed(c, span_of(t[i].host)) !=
+		    t[i].allowed)
+			fail_msg("%s", t[i].host);
+	}
+	conf_unref(c);
+	/* One of its addresses is enough: who looks it up may choose. */
+	c = rig_good("[proxy]\nallow_destinations = 127.0.0.1\n");
+	assert_true(dest_unresolved_allowed(c, SPAN("127.0.0.1")));
+	assert_false(dest_unresolved_allowed(c, SPAN("localhost")));
+	conf_unref(c);
+}
+
+static void
+hosts_that_are_this_proxy(void **state)
+{
+	static const struct {
+		const char *host;
+		uint16_t port;
+		bool self;
+	} t[] = {
+	    {"127.0.0.1", 3180, true},
+	    {"127.0.0.1", 3181, false},
+	    {"::ffff:127.0.0.1", 3180, true},
+	    {"127.0.0.2", 3180, false},
+	    {"localhost", 3180, true},
+	    {"x.localhost.", 3180, true},
+	    {"localhost", 80, false},
+	    {"::1", 3180, false},
+	    {"::1", 4000, true},
+	    {"localhost", 4000, true},
+	    {"a.test", 3180, false},
+	};
+	struct conf *c =
+	    rig_good("[proxy]\nlisten = 127.0.0.1:3180, [::]:4000\n");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		if (dest_host_is_self(c, span_of(t[i].host), t[i].port) !=
+		    t[i].self)
+			fail_msg("%s:%u", t[i].host, t[i].port);
+	}
+	conf_unref(c);
+}
+
 int
 main(void)
 {
@@ -322,6 +417,9 @@ main(void)
 	    cmocka_unit_test(connect_ports_and_those_of_services),
 	    cmocka_unit_test(connect_to_any_port),
 	    cmocka_unit_test(listener_s_own_address_is_self),
+	    cmocka_unit_test(literals_are_addresses_and_nothing_else),
+	    cmocka_unit_test(unresolved_hosts_by_what_they_say),
+	    cmocka_unit_test(hosts_that_are_this_proxy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

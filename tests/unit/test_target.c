@@ -349,6 +349,35 @@ host_eq_when_case_or_last_dot_differs_then_equal(void **state)
 	assert_false(target_host_eq(SPAN("api-test"), SPAN("api.test")));
 }
 
+static void
+authority_when_put_then_as_it_is_sent(void **state)
+{
+	static const struct {
+		const char *host;
+		uint16_t port, def;
+		const char *want;
+	} rows[] = {
+	    {"a.test", 80, 80, "a.test"},
+	    {"a.test", 443, 80, "a.test:443"},
+	    {"a.test", 80, 0, "a.test:80"},
+	    {"127.0.0.1", 65535, 80, "127.0.0.1:65535"},
+	    {"::1", 443, 443, "[::1]"},
+	    {"2001:db8::1", 80, 443, "[2001:db8::1]:80"},
+	};
+	struct strbuf out;
+
+	(void)state;
+	strbuf_init(&out, 512);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		target_authority_put(&out, span_of(rows[i].host), rows[i].port,
+		    rows[i].def);
+		strbuf_char(&out, '\0');
+		assert_string_equal(out.p, rows[i].want);
+		strbuf_clear(&out);
+	}
+	strbuf_free(&out);
+}
+
 int
 main(void)
 {
@@ -362,6 +391,7 @@ main(void)
 	    cmocka_unit_test(host_when_one_valid_or_empty_then_accepted),
 	    cmocka_unit_test(
 		host_when_missing_repeated_or_invalid_then_refused),
+	    cmocka_unit_test(authority_when_put_then_as_it_is_sent),
 	    cmocka_unit_test(host_eq_when_case_or_last_dot_differs_then_equal),
 	};
 
