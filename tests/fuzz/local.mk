@@ -6,6 +6,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_basic \
 	tests/fuzz/fuzz_chunked \
 	tests/fuzz/fuzz_conf \
+	tests/fuzz/fuzz_connect \
 	tests/fuzz/fuzz_expiry \
 	tests/fuzz/fuzz_head \
 	tests/fuzz/fuzz_hello \

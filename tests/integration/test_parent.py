@@ -7,11 +7,11 @@ import socket
 import threading
 import unittest
 
-from harness import Case, QUICK, config, eventually, reduced
+from harness import Case, build_has, config, eventually, reduced
 from names import NXDOMAIN, Names
 from origin import answer, throttled
 from proxies import ESTABLISHED, basic, forwards, tunnels
-from wire import PATIENCE, noise
+from wire import Cut, PATIENCE, noise
 
 TARGET = "http://api.test/"     # no name server is asked for it
 AUTH = "Proxy-Authorization"
@@ -658,6 +658,50 @@ class Checked(ParentCase):
                 "proxy.listen=127.0.0.1:3999",
                 "defaults.parent_proxy=http://" + parent)
             self.assertEqual(0, code, text)
+
+
+class Allocation(ParentCase):
+    """Debug builds let one allocation in so many fail, at random."""
+
+    @reduced
+    def test_without_memory_there_is_a_clear_answer(self):
+        if not build_has("ABIDED_FAIL_ALLOC"):
+            self.skipTest("not a debug build")
+
+        def script(conn):
+            while True:
+                req = conn.request()
+                if req is None:
+                    return
+                if len(p.requests) % 3 == 0:
+                    conn.answer(407, "", "Proxy-Authenticate: Basic")
+                elif req.method == "CONNECT":
+                    conn.send(ESTABLISHED + b"abc")
+                    conn.rest()
+                    return
+                else:
+                    conn.answer(200, req.body)
+        p = self.raw_origin(script)
+        d = self.behind(p, "u:p@", env={"ABIDED_FAIL_ALLOC": "30"})
+        seen = set()
+        for n in range(300):
+            c = self.connect(d)
+            method = ("CONNECT", "PUT")[n % 2]
+            try:
+                c.ask(method, ("api.test:443", TARGET)[n % 2],
+                      body=noise(500) if n % 2 else None)
+                r = c.response(method)
+                seen.add(r.status)
+                if r.status == 200 and method == "CONNECT":
+                    self.assertEqual(b"abc", c.exactly(3))
+                elif r.status >= 500:
+                    self.assert_own(r.status, None, r)
+            except (Cut, ConnectionError):
+                seen.add("cut")
+            c.close()
+        self.assertTrue(d.alive())
+        self.assertLessEqual({200, 407, 502, 503}, seen)
+        self.assertLessEqual(seen, {200, 407, 502, 503, "cut"})
 
 
 if __name__ == "__main__":

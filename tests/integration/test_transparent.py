@@ -13,6 +13,7 @@ import netns
 from harness import Client, clean_env, eventually, reduced
 from netns import CLIENT, CLIENT6, SERVER, SERVER6, SPARE
 from origin import answer, throttled
+from proxies import tunnels
 from tls import client_context
 from tlscase import API, TlsCase, WWW, own_ca
 from wire import PATIENCE, Reset
@@ -56,6 +57,11 @@ class Transparent(TlsCase):
         c = Client((host, port), source=source)
         self.clients.append(c)
         return c
+
+    def blind(self, d, o, name=API, host=SERVER, **kw):
+        """A client whose TLS is with the origin."""
+        c = self.client(o.port, host)
+        return d, c.secure(client_context(self.pki.ca, **kw), name)
 
     def curl(self, *args, before=(), user=None):
         done = subprocess.run(
@@ -232,10 +238,6 @@ class Opened(Transparent):
 class Tunnel(Transparent):
     """All else goes on to where it was meant to go."""
 
-    def blind(self, d, o, name=API, host=SERVER, **kw):
-        c = self.client(o.port, host)
-        return d, c.secure(client_context(self.pki.ca, **kw), name)
-
     @reduced
     def test_a_name_that_is_not_listed_goes_to_its_address(self):
         o = self.secure_origin(throttled("Retry-After: 0"), host=SERVER,
@@ -320,6 +322,61 @@ class Tunnel(Transparent):
         c.close()
         self.assertEqual("client-gone", self.record(d)["reason"])
         self.assertEqual(1, len(o.conns))
+
+
+class Parents(Transparent):
+    """Where another proxy stands on the way."""
+
+    def behind(self, defaults=None, **kw):
+        p = self.raw_origin(tunnels)
+        return p, self.redirecting(defaults={
+            "parent_proxy": "http://" + p.authority, **(defaults or {})}, **kw)
+
+    @reduced
+    def test_it_is_asked_by_name(self):
+        o = self.secure_origin(answer(200, "x"))
+        p, d = self.behind()
+        d, c = self.blind(d, o, host=SPARE)
+        self.assert_status(200, c.get("/", "Host: " + API))
+        self.assertEqual(o.authority, p.requests[0].target)
+        c.close()
+        r = self.record(d)
+        self.assertEqual((p.authority, SPARE), (r["parent"], r["address"]))
+
+    def test_it_is_asked_by_address_without_a_name(self):
+        o = self.secure_origin(answer(200, "x"),
+                               leaf=self.pki.leaf(SPARE))
+        p, d = self.behind()
+        d, c = self.blind(d, o, SPARE, SPARE)
+        self.assert_status(200, c.get("/", "Host: " + API))
+        self.assertEqual("%s:%d" % (SPARE, o.port), p.requests[0].target)
+
+    def test_the_address_counts_in_no_proxy(self):
+        o = self.secure_origin(answer(200, "x"), host=SERVER)
+        p, d = self.behind({"no_proxy": "192.0.2.0/24"})
+        d, c = self.blind(d, o)
+        self.assert_status(200, c.get("/", "Host: " + API))
+        self.assertEqual([], p.conns)
+
+    def test_the_address_counts_in_deny_destinations(self):
+        p, d = self.behind(proxy={"allow_destinations": "127.0.0.0/8",
+                                  "deny_destinations": "192.0.2.0/24"})
+        c = self.client(443)
+        c.send(hello(API))
+        self.assert_closed(c)
+        self.assertEqual("denied", self.record(d)["reason"])
+        self.assertEqual([], p.conns)
+
+    def test_a_refusal_ends_it(self):
+        p = self.origin(answer(403))
+        d = self.redirecting(defaults={
+            "parent_proxy": "http://" + p.authority})
+        c = self.client(443)
+        c.send(hello(API))
+        self.assert_closed(c)
+        r = self.record(d)
+        self.assertEqual("parent-proxy", r["reason"])
+        self.assertIn("answered 403", r["error"])
 
 
 def hello(name):

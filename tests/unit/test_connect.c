@@ -168,7 +168,7 @@ answer_when_head_does_not_end_then_bad(void **state)
 
 	(void)state;
 	memset(text, 'x', sizeof(text));
-	memcpy(text, "HTTP/1.1 200 ", 13);
+	text[snprintf(text, sizeof(text), "HTTP/1.1 200 ")] = 'x';
 	assert_int_equal(read_all(text, sizeof(text), &used), CONNECT_BAD);
 }
 
