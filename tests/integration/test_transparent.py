@@ -300,26 +300,28 @@ class Tunnel(Transparent):
         self.assertTrue(c.at_end())
         self.assertEqual("%s:%d" % (SERVER, o.port), self.record(d)["host"])
 
-    def parked(self, rate):
-        """A daemon, an origin, and a client whose tunnel has to wait."""
+    def pair(self, rate):
+        """A daemon, an origin, and two clients that have said nothing yet."""
         o = self.secure_origin(answer(200, "x"), host=SERVER)
         d = self.redirecting({"api": {"hosts": API, "rate": rate}})
-        self.blind(d, o)
-        c = self.client(o.port)
-        c.send(hello(API))
-        d.wait_parked()
-        return d, o, c
+        return d, o, self.client(o.port), self.client(o.port)
 
     def test_tunnels_are_paced_as_their_service_says(self):
         """As with CONNECT: C79."""
-        d, o, c = self.parked("4/s")
-        self.assertTrue(c.more())
-        self.assertEqual(2, len(o.conns))
-        self.assertEqual("api", d.records("park")[0]["service"])
+        d, _, *both = self.pair("30/min")
+        for c in both:
+            c.send(hello(API))
+        self.assertEqual("api", d.wait_parked()[0]["service"])
+        for c in both:
+            self.assertTrue(c.more())
 
     def test_a_client_that_leaves_while_parked_is_let_go(self):
-        d, o, c = self.parked("6/min")
-        c.close()
+        d, o, first, second = self.pair("6/min")
+        first.send(hello(API))
+        self.assertTrue(first.more())
+        second.send(hello(API))
+        d.wait_parked()
+        second.close()
         self.assertEqual("client-gone", self.record(d)["reason"])
         self.assertEqual(1, len(o.conns))
 
