@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tls decides how a session's needs (records, alerts, tickets) become reads and
- * writes of a chan, and what a failed handshake means. It refuses to know whose
- * certificate is shown and which authority is trusted: contexts say so.
+ * writes of a chan. It refuses to know whose certificate is shown and which
+ * authority is trusted: contexts say so.
  *
  *   chan -> tls (HTTPS of an intercepted host) -> tls (proxy over TLS) -> socket
  *
@@ -205,73 +205,6 @@ tls_was_told(const SSL *ssl)
 	((struct tls *)SSL_get_app_data(ssl))->told = true;
 }
 
-/* --- what went wrong ------------------------------------------------------ */
-
-static void
-set_fault(struct tls *t, enum tls_fault fault, const char *text)
-{
-	t->fault = fault;
-	t->fault_text = text ? text : "TLS failed";
-}
-
-/* True where the last error is an alert that came. */
-static bool
-find_alert(struct tls *t, unsigned long err)
-{
-	int reason = ERR_GET_REASON(err);
-
-	if (ERR_GET_LIB(err) != ERR_LIB_SSL || reason <= SSL_AD_REASON_OFFSET)
-		return false;
-	t->alert = reason - SSL_AD_REASON_OFFSET;
-	set_fault(t, TLS_FAULT_ALERT, SSL_alert_desc_string_long(t->alert));
-	return true;
-}
-
-/* The handshake failed: the queue of errors says how, its last entry best. */
-static void
-find_fault(struct tls *t)
-{
-	unsigned long err = ERR_peek_last_error();
-	int reason = ERR_GET_REASON(err);
-	long verify = SSL_get_verify_result(t->ssl);
-
-	t->broken = true;
-	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && verify != X509_V_OK) {
-		set_fault(t, TLS_FAULT_CERTIFICATE,
-		    X509_verify_cert_error_string(verify));
-	} else if (t->lost || t->mute || t->end) {
-		set_fault(t, TLS_FAULT_LOST,
-		    "the connection was closed during the TLS handshake");
-	} else if (reason == ERR_R_MALLOC_FAILURE) {
-		set_fault(t, TLS_FAULT_MEMORY, "out of memory");
-	} else if (reason == SSL_R_CALLBACK_FAILED) {
-		/* Only the look at a client's SNI refuses in this way. */
-		set_fault(t, TLS_FAULT_PROTOCOL,
-		    "the client asks for another host (SNI)");
-	} else if (!find_alert(t, err)) {
-		set_fault(t, TLS_FAULT_PROTOCOL, ERR_reason_error_string(err));
-	}
-	ERR_clear_error();
-}
-
-enum tls_fault
-tls_fault_of(const struct tls *t)
-{
-	return t->fault;
-}
-
-const char *
-tls_fault_text(const struct tls *t)
-{
-	return t->fault_text ? t->fault_text : "";
-}
-
-int
-tls_alert_of(const struct tls *t)
-{
-	return t->alert;
-}
-
 bool
 tls_resumed(const struct tls *t)
 {
@@ -309,7 +242,7 @@ tls_handshake(struct tls *t)
 		return 0;
 	if (wants_more(t, res))
 		return CHAN_AGAIN;
-	find_fault(t);
+	tls_find_fault(t);
 	return CHAN_ERROR;
 }
 
@@ -321,7 +254,7 @@ broke(struct tls *t)
 	/* In TLS 1.3 a server looks at the client's certificate when for the
 	 * client the handshake is done. */
 	if (SSL_version(t->ssl) >= TLS1_3_VERSION)
-		(void)find_alert(t, ERR_peek_last_error());
+		(void)tls_find_alert(t, ERR_peek_last_error());
 	ERR_clear_error();
 	errno = ECONNRESET;
 	return CHAN_ERROR;

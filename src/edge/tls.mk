@@ -6,5 +6,6 @@ TLS_FILES = \
 	src/edge/mint.c src/edge/mint.h \
 	src/edge/tls.c src/edge/tls.h \
 	src/edge/tls_cache.c src/edge/tls_cache.h \
+	src/edge/tls_fault.c \
 	src/edge/tls_set.c src/edge/tls_set.h \
 	src/edge/tls_wire.c src/edge/tls_wire.h

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tls_fault decides what a handshake that failed means, and in which words. It
+ * refuses to know what follows from it (reach, client_tls).
+ */
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+
+#include "tls_wire.h"
+
+static void
+set_fault(struct tls *t, enum tls_fault fault, const char *text)
+{
+	t->fault = fault;
+	t->fault_text = text ? text : "TLS failed";
+}
+
+bool
+tls_find_alert(struct tls *t, unsigned long err)
+{
+	int reason = ERR_GET_REASON(err);
+
+	if (ERR_GET_LIB(err) != ERR_LIB_SSL || reason <= SSL_AD_REASON_OFFSET)
+		return false;
+	t->alert = reason - SSL_AD_REASON_OFFSET;
+	set_fault(t, TLS_FAULT_ALERT, SSL_alert_desc_string_long(t->alert));
+	return true;
+}
+
+/* The queue of errors says how, its last entry best. */
+void
+tls_find_fault(struct tls *t)
+{
+	unsigned long err = ERR_peek_last_error();
+	int reason = ERR_GET_REASON(err);
+	long verify = SSL_get_verify_result(t->ssl);
+
+	t->broken = true;
+	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && verify != X509_V_OK) {
+		set_fault(t, TLS_FAULT_CERTIFICATE,
+		    X509_verify_cert_error_string(verify));
+	} else if (t->lost || t->mute || t->end) {
+		set_fault(t, TLS_FAULT_LOST,
+		    "the connection was closed during the TLS handshake");
+	} else if (reason == ERR_R_MALLOC_FAILURE) {
+		set_fault(t, TLS_FAULT_MEMORY, "out of memory");
+	} else if (reason == SSL_R_CALLBACK_FAILED) {
+		/* Only the look at a client's SNI refuses in this way. */
+		set_fault(t, TLS_FAULT_PROTOCOL,
+		    "the client asks for another host (SNI)");
+	} else if (!tls_find_alert(t, err)) {
+		set_fault(t, TLS_FAULT_PROTOCOL, ERR_reason_error_string(err));
+	}
+	ERR_clear_error();
+}
+
+enum tls_fault
+tls_fault_of(const struct tls *t)
+{
+	return t->fault;
+}
+
+const char *
+tls_fault_text(const struct tls *t)
+{
+	return t->fault_text ? t->fault_text : "";
+}
+
+int
+tls_alert_of(const struct tls *t)
+{
+	return t->alert;
+}
