@@ -8,26 +8,14 @@
  */
 #include "edge/ca.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
+#include "edge/file_text.h"
 
 #define FILE_MAX_BYTES 262144 /* a bundle of all CAs there are has as much */
-
-struct text {
-	char *p; /* owns */
-	size_t n;
-	mode_t mode;
-	uid_t owner;
-};
 
 static void fail(struct ca_problem *ret, const char *fmt, ...) AB_PRINTF(2, 3);
 
@@ -41,90 +29,22 @@ fail(struct ca_problem *ret, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* --- files ---------------------------------------------------------------- */
-
-/* A text may have been a key. */
-static void
-text_free(struct text *t)
-{
-	if (t->p)
-		OPENSSL_cleanse(t->p, t->n);
-	mem_free(t->p);
-}
-
 static int
-read_all(int fd, struct text *t)
+read_file(const char *path, struct file_text *ret, struct ca_problem *problem)
 {
-	size_t have = 0;
-	ssize_t n;
+	const char *why;
 
-	while (have < t->n) {
-		n = read(fd, t->p + have, t->n - have);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	t->n = have;
-	return 0;
-}
-
-static int
-read_open(int fd, const char *path, struct text *t, struct ca_problem *problem)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0) {
-		fail(problem, "%s: %s", path, strerror(errno));
-		return -1;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		fail(problem, "%s: not a regular file", path);
-		return -1;
-	}
-	if (st.st_size > FILE_MAX_BYTES) {
-		fail(problem, "%s: too large for a PEM file (%lld bytes)", path,
-		    (long long)st.st_size);
-		return -1;
-	}
-	*t = (struct text){.mode = st.st_mode & 07777, .owner = st.st_uid};
-	t->n = (size_t)st.st_size;
-	t->p = mem_alloc(t->n);
-	if (!t->p) {
-		fail(problem, "%s: out of memory", path);
-		return -1;
-	}
-	if (read_all(fd, t) < 0) {
-		fail(problem, "%s: %s", path, strerror(errno));
-		text_free(t);
-		return -1;
-	}
-	return 0;
-}
-
-static int
-read_file(const char *path, struct text *ret, struct ca_problem *problem)
-{
-	/* A FIFO that nobody writes to must not hold us up. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int status;
-
-	if (fd < 0) {
-		fail(problem, "%s: %s", path, strerror(errno));
-		return -1;
-	}
-	status = read_open(fd, path, ret, problem);
-	(void)close(fd);
-	return status;
+	if (file_text_read(path, FILE_MAX_BYTES, ret, &why) == 0)
+		return 0;
+	fail(problem, "%s: %s", path, why);
+	return -1;
 }
 
 /* --- a key ---------------------------------------------------------------- */
 
 static int
-check_mode(const char *path, const struct text *t, struct ca_problem *problem)
+check_mode(const char *path, const struct file_text *t,
+    struct ca_problem *problem)
 {
 	mode_t others = t->owner == 0 ? 0037 : 0077;
 
@@ -149,7 +69,7 @@ no_password(char *buf, int size, int writing, void *asked)
 }
 
 static EVP_PKEY *
-parse_key(const struct text *t, bool *ret_encrypted)
+parse_key(const struct file_text *t, bool *ret_encrypted)
 {
 	BIO *bio = BIO_new_mem_buf(t->p, (int)t->n);
 	EVP_PKEY *key = NULL;
@@ -168,7 +88,7 @@ ca_load_key(const char *path, EVP_PKEY **ret_key, struct ca_problem *problem)
 {
 	EVP_PKEY *key = NULL;
 	bool encrypted;
-	struct text t;
+	struct file_text t;
 
 	if (read_file(path, &t, problem) < 0)
 		return -1;
@@ -186,7 +106,7 @@ ca_load_key(const char *path, EVP_PKEY **ret_key, struct ca_problem *problem)
 	else
 		fail(problem, "%s: no private key in PEM here", path);
 out:
-	text_free(&t);
+	file_text_free(&t);
 	return key ? 0 : -1;
 }
 
@@ -197,7 +117,7 @@ ca_load_cert(const char *path, X509 **ret_cert, struct ca_problem *problem)
 {
 	bool ignored = false;
 	X509 *cert = NULL;
-	struct text t;
+	struct file_text t;
 	BIO *bio;
 
 	if (read_file(path, &t, problem) < 0)
@@ -206,7 +126,7 @@ ca_load_cert(const char *path, X509 **ret_cert, struct ca_problem *problem)
 	if (bio)
 		cert = PEM_read_bio_X509(bio, NULL, no_password, &ignored);
 	BIO_free(bio);
-	text_free(&t);
+	file_text_free(&t);
 	ERR_clear_error();
 	if (!cert) {
 		fail(problem, "%s: no certificate in PEM here", path);

@@ -6,13 +6,11 @@
 #include "edge/htpasswd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "edge/file_text.h"
 #include "proto/basic.h"
 
 #define ADVICE "; make it with `htpasswd -B` or `mkpasswd -m sha-512`"
@@ -294,83 +292,26 @@ htpasswd_free(struct htpasswd *h)
 	*h = (struct htpasswd){0};
 }
 
-/* --- files ---------------------------------------------------------------- */
-
-static int
-read_all(int fd, char *p, size_t n)
-{
-	while (n > 0) {
-		ssize_t got = read(fd, p, n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			errno = got < 0 ? errno : EAGAIN; /* it has shrunk */
-			return -1;
-		}
-		p += got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
-
-/* What makes a file unfit before a line of it is read; NULL: nothing. */
-static const char *
-file_flaw(const struct stat *st)
-{
-	if (!S_ISREG(st->st_mode))
-		return "is no ordinary file";
-	if (st->st_mode & 07)
-		return "can be read or written by everybody; chmod o= it "
-		       "(a mounted secret: defaultMode 0440)";
-	if (st->st_size > HTPASSWD_FILE_MAX)
-		return "is larger than 4 MiB";
-	return NULL;
-}
-
-static int
-read_fd(int fd, const char **ret_flaw, char **ret_text, size_t *ret_n)
-{
-	struct stat st;
-	char *text;
-	size_t n;
-
-	if (fstat(fd, &st) < 0)
-		return -1;
-	*ret_flaw = file_flaw(&st);
-	if (*ret_flaw)
-		return -1;
-	n = (size_t)st.st_size;
-	text = mem_alloc(n + 1);
-	if (!text) {
-		errno = ENOMEM;
-		return -1;
-	}
-	if (read_all(fd, text, n) < 0) {
-		mem_free(text);
-		return -1;
-	}
-	text[n] = '\0';
-	*ret_text = text;
-	*ret_n = n;
-	return 0;
-}
+/* --- the file ------------------------------------------------------------- */
 
 int
 htpasswd_read(struct htpasswd *h, const char *path, struct conf_where where,
     struct conf_problems *problems)
 {
-	/* Not blocking: nobody may have the other end of a FIFO. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	const char *flaw = NULL;
-	char *text = NULL;
-	size_t n = 0;
-	int res = fd < 0 ? -1 : read_fd(fd, &flaw, &text, &n);
+	struct file_text t;
+	const char *why;
 
-	if (res < 0)
-		conf_problem(problems, where, "auth file %s%s %s", path,
-		    flaw ? "" : ":", flaw ? flaw : strerror(errno));
-	if (fd >= 0)
-		(void)close(fd);
-	return res < 0 ? -1 : htpasswd_parse(h, path, text, n, problems);
+	if (file_text_read(path, HTPASSWD_FILE_MAX, &t, &why) < 0) {
+		conf_problem(problems, where, "auth file %s: %s", path, why);
+		return -1;
+	}
+	if (t.mode & 07) {
+		conf_problem(problems, where,
+		    "auth file %s can be read or written by everybody; chmod "
+		    "o= it (a mounted secret: defaultMode 0440)",
+		    path);
+		file_text_free(&t);
+		return -1;
+	}
+	return htpasswd_parse(h, path, t.p, t.n, problems);
 }
