@@ -17,6 +17,7 @@
 #include "answer.h"
 #include "base/mem.h"
 #include "loopback.h"
+#include "wire.h"
 
 #define BUF_BYTES (256u * 1024)
 #define EVENTS 256
@@ -27,11 +28,11 @@
 #define DIALLING_MAX 100
 #define BROKEN_MAX 20000
 
-enum client_state { FREE, DIALLING, KNOCKING, ASKING, QUIET };
+enum client_state { FREE, DIALLING, KNOCKING, SHAKING, ASKING, QUIET };
 
 struct client {
 	enum client_state state;
-	int fd;
+	struct wire wire;
 	bool proven; /* an answer has come on this connection */
 	uint64_t asked_ns;
 	struct answer answer;
@@ -55,8 +56,7 @@ void
 fleet_free(struct fleet *f)
 {
 	for (unsigned i = 0; f->clients != NULL && i < f->dialled; i++)
-		if (f->clients[i].state != FREE)
-			(void)close(f->clients[i].fd);
+		wire_free(&f->clients[i].wire);
 	if (f->epoll >= 0)
 		(void)close(f->epoll);
 	mem_free(f->clients);
@@ -78,7 +78,9 @@ hang_up(struct fleet *f, struct client *c)
 	if (c->state == DIALLING)
 		f->dialling--;
 	if (c->state != FREE)
-		(void)close(c->fd);
+		wire_close(&c->wire);
+	if (!f->cfg.resume)
+		wire_free(&c->wire);
 	c->state = FREE;
 }
 
@@ -93,7 +95,7 @@ dial(struct fleet *f, struct client *c)
 	f->tally.dials++;
 	fd = loopback_dial(&f->cfg.to);
 	if (fd >= 0 && epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &ev) == 0) {
-		c->fd = fd;
+		c->wire.fd = fd;
 		c->proven = false;
 		c->state = DIALLING;
 		f->dialling++;
@@ -111,7 +113,7 @@ dial(struct fleet *f, struct client *c)
 static void
 fail(struct fleet *f, struct client *c)
 {
-	if (c->state == DIALLING || c->state == KNOCKING)
+	if (c->state == DIALLING || c->state == KNOCKING || c->state == SHAKING)
 		f->asked++;
 	if (c->state != QUIET)
 		f->finished++;
@@ -144,8 +146,10 @@ lose(struct fleet *f, struct client *c)
 static void
 say(struct fleet *f, struct client *c, struct span text)
 {
+	struct iovec v = {(char *)(uintptr_t)text.p, text.n};
+
 	answer_clear(&c->answer);
-	if (send(c->fd, text.p, text.n, MSG_NOSIGNAL) != (ssize_t)text.n)
+	if (wire_send(&c->wire, &v, 1) != (ssize_t)text.n)
 		lose(f, c);
 }
 
@@ -163,20 +167,52 @@ ask(struct fleet *f, struct client *c)
 }
 
 static void
+shake(struct fleet *f, struct client *c)
+{
+	int rc = wire_shake(&c->wire);
+
+	if (rc < 0) {
+		fail(f, c);
+		return;
+	}
+	if (rc == 0)
+		return;
+	f->tally.shakes++;
+	f->tally.resumed += wire_resumed(&c->wire);
+	ask(f, c);
+}
+
+/* There is a way to the one who will answer. */
+static void
+arrived(struct fleet *f, struct client *c)
+{
+	if (f->cfg.tls == NULL) {
+		ask(f, c);
+		return;
+	}
+	c->state = SHAKING;
+	if (wire_secure(&c->wire, f->cfg.tls) < 0)
+		fail(f, c);
+	else
+		shake(f, c);
+}
+
+static void
 connected(struct fleet *f, struct client *c)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = c};
 	int error = 0;
 	socklen_t n = sizeof error;
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &n) < 0 ||
-	    error != 0 || epoll_ctl(f->epoll, EPOLL_CTL_MOD, c->fd, &ev) < 0) {
+	if (getsockopt(c->wire.fd, SOL_SOCKET, SO_ERROR, &error, &n) < 0 ||
+	    error != 0 ||
+	    epoll_ctl(f->epoll, EPOLL_CTL_MOD, c->wire.fd, &ev) < 0) {
 		fail(f, c);
 		return;
 	}
 	f->dialling--;
 	if (f->cfg.knock.n == 0) {
-		ask(f, c);
+		arrived(f, c);
 		return;
 	}
 	c->state = KNOCKING;
@@ -203,7 +239,7 @@ answered(struct fleet *f, struct client *c)
 {
 	if (c->state == KNOCKING) {
 		if (c->answer.status == 200)
-			ask(f, c);
+			arrived(f, c);
 		else
 			fail(f, c);
 		return;
@@ -224,17 +260,18 @@ answered(struct fleet *f, struct client *c)
 	}
 }
 
-static void
+/* False: there was nothing yet. */
+static bool
 receive(struct fleet *f, struct client *c)
 {
-	ssize_t n = recv(c->fd, f->buf, BUF_BYTES, 0);
+	ssize_t n = wire_recv(&c->wire, f->buf, BUF_BYTES);
 	int rc;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+		return false;
 	if (n <= 0 || c->state == QUIET) {
 		lose(f, c);
-		return;
+		return true;
 	}
 	f->tally.bytes += (uint64_t)n;
 	rc = answer_feed(&c->answer, f->buf, (size_t)n);
@@ -242,6 +279,7 @@ receive(struct fleet *f, struct client *c)
 		fail(f, c);
 	else if (rc > 0)
 		answered(f, c);
+	return true;
 }
 
 static void
@@ -250,6 +288,7 @@ dial_more(struct fleet *f)
 	while (f->dialled < f->cfg.width && f->dialling < DIALLING_MAX &&
 	    !fleet_done(f)) {
 		f->clients[f->dialled].state = FREE;
+		f->clients[f->dialled].wire.fd = -1;
 		dial(f, &f->clients[f->dialled++]);
 	}
 }
@@ -271,8 +310,14 @@ fleet_turn(struct fleet *f, uint64_t until_ns)
 
 		if (c->state == DIALLING)
 			connected(f, c);
+		else if (c->state == SHAKING)
+			shake(f, c);
 		else if (c->state != FREE)
-			receive(f, c);
+			(void)receive(f, c);
+		/* Of what TLS has read already no event tells. */
+		while (
+		    c->state == ASKING && wire_more(&c->wire) && receive(f, c))
+			;
 	}
 }
 

@@ -3,15 +3,16 @@
  * fleet: clients that ask the same thing at the same time, each on its own
  * connection, the next request when the last one is answered.
  *
- *   FREE -> DIALLING -> [KNOCKING ->] ASKING -> QUIET
- *             ^            CONNECT      |  |      (once)
- *             +-------------------------+--+
- *              closed, or fresh          next request
+ *   FREE -> DIALLING -> [KNOCKING ->] [SHAKING ->] ASKING -> QUIET
+ *             ^            CONNECT       TLS       |  |      (once)
+ *             +------------------------------------+--+
+ *              closed, or fresh                     next request
  */
 #ifndef AB_BENCH_FLEET_H
 #define AB_BENCH_FLEET_H
 
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ struct fleet_cfg {
 	struct sockaddr_in to; /* a proxy, or the origin */
 	struct span knock;     /* CONNECT, first on each connection; empty: none */
 	struct span request;   /* borrowed, as is knock, until fleet_free */
+	SSL_CTX *tls;          /* borrowed, as well; NULL: none is spoken */
+	bool resume;           /* a client takes its last TLS session up */
 	unsigned width;        /* connections */
 	uint64_t max_requests; /* then it is done */
 	bool fresh;            /* a connection for each request */
@@ -33,6 +36,8 @@ struct fleet_tally {
 	uint64_t broken;  /* no connection, or no complete answer */
 	uint64_t bytes;   /* received */
 	uint64_t dials;
+	uint64_t shakes;  /* TLS handshakes */
+	uint64_t resumed; /* of them, without a certificate */
 };
 
 struct client;

@@ -3,14 +3,16 @@
  * load: puts a bounded load on a proxy or on the origin itself, and prints on
  * one line what came of it and what it cost the process in the middle.
  *
- *   load [-m loop|fresh|park] [-x PROXY] [-t] [-c WIDTH] [-n REQUESTS]
- *        [-w WARMUP] [-d SECONDS] [-p PID] ORIGIN PATH
+ *   load [-m loop|fresh|park] [-x PROXY] [-t] [-s|-r] [-c WIDTH]
+ *        [-n REQUESTS] [-w WARMUP] [-d SECONDS] [-p PID] ORIGIN PATH
  *
  *   loop   WIDTH connections, each asks again when it is answered
  *   fresh  the same with a connection for each request
  *   park   WIDTH connections, each asks once and stays, answered or not;
  *          measured is the memory that PID takes for them after SECONDS
  *   -x     through a proxy: absolute-form or, with -t, by CONNECT
+ *   -s     https: TLS with ORIGIN or, in absolute-form, left to the proxy
+ *   -r     the same, and each client takes its last TLS session up
  *   -n     ends when so many are answered, at the latest after SECONDS; park:
  *          SECONDS begin when so many are answered (0)
  *   -w     what is done before is not counted; nor is what a slow proxy needs
@@ -20,6 +22,7 @@
  * it is reported; the clients are in fleet.c.
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +32,7 @@
 #include "cost.h"
 #include "fleet.h"
 #include "loopback.h"
+#include "wire.h"
 
 #define SECOND_NS 1e9
 #define SECONDS_MAX 60.0
@@ -46,7 +50,7 @@ struct load {
 	enum mode mode;
 	const char *proxy; /* NULL: none */
 	const char *origin, *path;
-	bool tunnel;
+	bool tunnel, secure;
 	double warmup_s, measured_s;
 	uint64_t nrequests; /* as given */
 	pid_t pid;          /* 0: nobody's costs */
@@ -58,8 +62,9 @@ static void
 usage(void)
 {
 	(void)fputs(
-	    "usage: load [-m loop|fresh|park] [-x PROXY] [-t] [-c WIDTH]\n"
-	    "            [-n REQUESTS] [-w WARMUP] [-d SECONDS] [-p PID]\n"
+	    "usage: load [-m loop|fresh|park] [-x PROXY] [-t] [-s|-r]\n"
+	    "            [-c WIDTH] [-n REQUESTS] [-w WARMUP] [-d SECONDS]\n"
+	    "            [-p PID]\n"
 	    "            ORIGIN PATH\n",
 	    stderr);
 	exit(1);
@@ -100,7 +105,7 @@ read_options(struct load *l, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "m:x:tc:n:w:d:p:")) != -1) {
+	while ((c = getopt(argc, argv, "m:x:tsrc:n:w:d:p:")) != -1) {
 		switch (c) {
 		case 'm':
 			l->mode = mode_of(optarg);
@@ -110,6 +115,13 @@ read_options(struct load *l, int argc, char **argv)
 			break;
 		case 't':
 			l->tunnel = true;
+			break;
+		case 'r':
+			l->fleet.resume = true;
+			l->secure = true;
+			break;
+		case 's':
+			l->secure = true;
 			break;
 		case 'c':
 			l->fleet.width = (unsigned)number(optarg, WIDTH_MAX);
@@ -153,8 +165,11 @@ write_requests(struct load *l)
 	n = snprintf(l->request, sizeof l->request,
 	    "GET %s%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: load\r\n"
 	    "Accept: */*\r\n%s\r\n",
-	    absolute ? "http://" : "", absolute ? l->origin : "", l->path,
-	    l->origin, l->mode == FRESH ? "Connection: close\r\n" : "");
+	    !absolute       ? ""
+		: l->secure ? "https://"
+			    : "http://",
+	    absolute ? l->origin : "", l->path, l->origin,
+	    l->mode == FRESH ? "Connection: close\r\n" : "");
 	l->fleet.request = text_of(l->request, sizeof l->request, n);
 	if (l->proxy == NULL || !l->tunnel)
 		return;
@@ -183,6 +198,11 @@ prepare(struct load *l)
 	else if (l->nrequests > 0)
 		l->fleet.max_requests = l->nrequests;
 	write_requests(l);
+	if (!l->secure || (l->proxy != NULL && !l->tunnel))
+		return;
+	l->fleet.tls = wire_client();
+	if (l->fleet.tls == NULL)
+		die("no memory for TLS");
 }
 
 static void
@@ -253,6 +273,7 @@ measure_rate(const struct load *l, struct fleet *f)
 	printf(" p50_us=%" PRIu32 " p99_us=%" PRIu32 " max_us=%" PRIu32,
 	    fleet_latency_us(f, 0.5), fleet_latency_us(f, 0.99),
 	    fleet_latency_us(f, 1));
+	printf(" shakes=%" PRIu64 " resumed=%" PRIu64, t->shakes, t->resumed);
 	if (l->pid != 0 && done > 0)
 		printf(" cpu_us=%.2f busy=%.3f", (double)used_ns / 1e3 / done,
 		    (double)used_ns / SECOND_NS / took_s);
@@ -285,6 +306,7 @@ main(int argc, char **argv)
 	struct load *l = mem_must_zalloc(sizeof *l);
 	struct fleet f;
 
+	(void)signal(SIGPIPE, SIG_IGN);
 	l->measured_s = 1;
 	l->fleet.width = 1;
 	read_options(l, argc, argv);
@@ -296,6 +318,7 @@ main(int argc, char **argv)
 	else
 		measure_rate(l, &f);
 	fleet_free(&f);
+	SSL_CTX_free(l->fleet.tls);
 	mem_free(l);
 	return 0;
 }

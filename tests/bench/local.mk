@@ -13,13 +13,17 @@ tests_bench_load_SOURCES = \
 	tests/bench/fleet.h \
 	tests/bench/load.c \
 	tests/bench/loopback.c \
-	tests/bench/loopback.h
-tests_bench_load_LDADD = libbase.a
+	tests/bench/loopback.h \
+	tests/bench/wire.c \
+	tests/bench/wire.h
+tests_bench_load_LDADD = libbase.a $(OPENSSL_LIBS)
 
 tests_bench_origin_SOURCES = \
 	tests/bench/ledger.c \
 	tests/bench/ledger.h \
 	tests/bench/loopback.c \
 	tests/bench/loopback.h \
-	tests/bench/origin.c
-tests_bench_origin_LDADD = libbase.a
+	tests/bench/origin.c \
+	tests/bench/wire.c \
+	tests/bench/wire.h
+tests_bench_origin_LDADD = libbase.a $(OPENSSL_LIBS)

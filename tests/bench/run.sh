@@ -19,15 +19,18 @@ die() {
 
 # shellcheck source=tests/bench/peers.sh
 . "$HERE/peers.sh"
+# shellcheck source=tests/bench/tls.sh
+. "$HERE/tls.sh"
 
 RATE_ROWS="small1 small64 small512 bulk fresh tunnel tunnel-bulk"
-ALL_ROWS="$RATE_ROWS memory release bucket"
+ALL_ROWS="$RATE_ROWS memory release bucket $TLS_ROWS"
 
 usage() {
 	cat <<TXT
 usage: run.sh [OPTION]...
-  --quick          one short round of each row: a minute instead of four
-  --rows LIST      of: $ALL_ROWS
+  --quick          one short round of each row: a minute instead of five
+  --rows LIST      of: $ALL_ROWS;
+                   or tls for all of those
   --peers LIST     of: $ALL_PEERS, abided-log; or none
                    (default: all of the first that are installed)
   --rounds N       rounds of each rate row (3)
@@ -83,6 +86,8 @@ check_options() {
 	whole_number --clients "$CLIENTS" 15000
 	[[ $SECONDS_EACH =~ ^[0-9](\.[0-9]+)?$ ]] ||
 		die "--seconds takes a number below 10"
+	ROWS=" ${ROWS//,/ } "
+	ROWS=${ROWS/ tls / $TLS_ROWS }
 	for word in $ROWS; do
 		one_of --rows "$word" "$ALL_ROWS"
 	done
@@ -109,7 +114,7 @@ read_options() {
 			exit 1
 		}
 		case $1 in
-		--rows) ROWS=${2//,/ } ;;
+		--rows) ROWS=$2 ;;
 		--peers)
 			PEERS=${2//,/ }
 			ASKED_PEERS=yes
@@ -135,6 +140,7 @@ read_options() {
 PIN_PROXY=()
 PIN_LOAD=()
 ORIGIN_PID=
+PEM=
 
 cleanup() {
 	local name
@@ -178,13 +184,17 @@ choose_processors() {
 
 start_origin() {
 	local i
-	"${PIN_LOAD[@]}" "$BUILD/tests/bench/origin" >"$DIR/origin.out" &
+	"${PIN_LOAD[@]}" "$BUILD/tests/bench/origin" ${PEM:+"$PEM"} \
+		>"$DIR/origin.out" &
 	ORIGIN_PID=$!
 	for ((i = 0; i < 100; i++)); do
 		ORIGIN=$(sed -n 's/^listening on //p' "$DIR/origin.out")
-		[ -z "$ORIGIN" ] || return 0
+		[ -z "$ORIGIN" ] || break
 		sleep 0.05
 	done
+	RESUMABLE=$(sed -n 's/^resumable on //p' "$DIR/origin.out")
+	NOT_RESUMABLE=$(sed -n 's/^not-resumable on //p' "$DIR/origin.out")
+	[ -z "$ORIGIN" ] || return 0
 	die "the origin does not start"
 }
 
@@ -284,7 +294,8 @@ measure_rate() { # ROW
 		done
 	done
 	printf '\n%s: %s\n' "$1" "$TITLE"
-	awk -v names="$NAMES" -f "$HERE/table.awk" "$DIR/row"
+	awk -v names="$NAMES" -v rate_of=direct -v cpu_of=abided \
+		-f "$HERE/table.awk" "$DIR/row"
 }
 
 rate_rows() {
@@ -314,18 +325,18 @@ restart() { # NAME
 
 # Bytes for each of CLIENTS connections that ask for PATH once and stay. "-"
 # unless the proxy keeps them all, and answers as many as it should.
-each_bytes() { # NAME WHAT PATH ANSWERS
+each_bytes() { # NAME WHAT ANSWERS [OPTION]... ORIGIN PATH
 	local out
 	restart "$1" || return 0
 	sleep 0.2
 	# What the first requests allocate once is not theirs.
-	load "$1" -d 5 -c 8 -n 64 "$ORIGIN" /bytes/64 >/dev/null || true
-	out=$(load "$1" -m park -c "$CLIENTS" -n "$4" -d 0.5 "$ORIGIN" "$3") ||
+	load "$1" -d 5 -c 8 -n 64 "${@:4:$#-4}" /bytes/64 >/dev/null || true
+	out=$(load "$1" -m park -c "$CLIENTS" -n "$3" -d 0.5 "${@:4}") ||
 		out=
 	echo "memory-$2 $1 1 $out" >>"$DIR/raw"
 	REPLY=-
 	if [ "$(field asked "$out")" = "$CLIENTS" ] &&
-		[ "$(field answers "$out")" = "$4" ] &&
+		[ "$(field answers "$out")" = "$3" ] &&
 		[ "$(field refused "$out")$(field broken "$out")" = 00 ]; then
 		REPLY=$(field each_bytes "$out")
 	fi
@@ -348,15 +359,15 @@ memory_of() { # NAME
 	sleep 0.2
 	rss=$(awk '$1 == "Rss:" { print $2 }' "/proc/${PID[$1]}/smaps_rollup")
 	pss=$(awk '$1 == "Pss:" { print $2 }' "/proc/${PID[$1]}/smaps_rollup")
-	each_bytes "$1" idle /bytes/0 "$CLIENTS"
+	each_bytes "$1" idle "$CLIENTS" "$ORIGIN" /bytes/0
 	idle=$REPLY
-	each_bytes "$1" flight /never 0
+	each_bytes "$1" flight 0 "$ORIGIN" /never
 	flight=$REPLY
 	case $1 in
 	abided*)
 		from_origin /clear
 		# The request that meets the refusal is parked as well.
-		each_bytes "$1" parked /hold/300 0
+		each_bytes "$1" parked 0 "$ORIGIN" /hold/300
 		parked=$REPLY
 		;;
 	esac
@@ -434,6 +445,7 @@ trap 'exit 130' INT TERM
 : >"$DIR/raw"
 build_programs
 take_descriptors
+make_certificates
 choose_processors
 find_peers
 start_origin
@@ -444,4 +456,5 @@ rate_rows
 for row in memory release bucket; do
 	case " $ROWS " in *" $row "*) "${row}_row" ;; esac
 done
+tls_rows
 printf '\n%s s\n' $((SECONDS - BEGAN))

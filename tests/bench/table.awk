@@ -2,6 +2,8 @@
 #
 # The table of one row of run.sh. Input: NAME ROUND KEY=VALUE...; a line for
 # each measurement. -v names="direct abided ...": what to print, in order.
+# -v rate_of=NAME -v cpu_of=NAME: what rates and CPU times are compared with.
+# -v shakes=1: each request has a TLS handshake, and NAME's cpu_of has none.
 #
 # Rates and latencies are the median of the rounds, CPU time the lowest: other
 # work on the machine can only add to it. A ratio is taken within a round, and
@@ -49,6 +51,15 @@ function cell(format, width, x) {
 	return sprintf("%*s", width, x == "" ? "-" : sprintf(format, x))
 }
 
+function shaken(name,    n) {
+	if (name == cpu_of)
+		return cell("", 10, "") cell("", 9, "")
+	n = total(name, "shakes")
+	return cell("%.0f", 10, lowest(name, "cpu_us") - \
+	    lowest(cpu_of, "cpu_us")) \
+	    cell("%.2f", 9, n ? total(name, "resumed") / n : "")
+}
+
 {
 	for (i = 3; i <= NF; i++) {
 		split($i, kv, "=")
@@ -60,8 +71,9 @@ function cell(format, width, x) {
 }
 
 END {
-	printf "%-11s%9s%9s%9s%9s%10s%6s%9s%9s%8s\n", "", "req/s", "MB/s",
-	    "/direct", "cpu us", "/abided", "busy", "p50 us", "p99 us", "bad"
+	printf "%-11s%9s%9s%9s%9s%10s%6s%9s%9s%8s", "", "req/s", "MB/s",
+	    "/" rate_of, "cpu us", "/" cpu_of, "busy", "p50 us", "p99 us", "bad"
+	printf shakes ? "%10s%9s\n" : "\n", "shake us", "resumed"
 	n = split(names, order, " ")
 	for (i = 1; i <= n; i++) {
 		name = order[i]
@@ -70,12 +82,13 @@ END {
 		print sprintf("%-11s", name) \
 		    cell("%.0f", 9, middle(name, "rate")) \
 		    cell("%.0f", 9, middle(name, "mb_s")) \
-		    cell("%.2f", 9, ratio(name, "direct", "rate")) \
+		    cell("%.2f", 9, ratio(name, rate_of, "rate")) \
 		    cell("%.1f", 9, lowest(name, "cpu_us")) \
-		    cell("%.2f", 10, ratio(name, "abided", "cpu_us")) \
+		    cell("%.2f", 10, ratio(name, cpu_of, "cpu_us")) \
 		    cell("%.2f", 6, middle(name, "busy")) \
 		    cell("%.0f", 9, middle(name, "p50_us")) \
 		    cell("%.0f", 9, middle(name, "p99_us")) \
-		    cell("%d", 8, total(name, "broken") + total(name, "refused"))
+		    cell("%d", 8, total(name, "broken") + total(name, "refused")) \
+		    (shakes ? shaken(name) : "")
 	}
 }
