@@ -191,12 +191,23 @@ chan_look(struct chan *c, void *p, size_t n)
 	return CHAN_AGAIN;
 }
 
+/* A RST waits behind what came before it. */
+static bool
+is_reset(const struct chan *c)
+{
+	int err = 0;
+	socklen_t n = sizeof(err);
+
+	return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &n) < 0 || err;
+}
+
 static int
 wire_peek(struct chan *c)
 {
 	char byte;
+	int got = (int)chan_look(c, &byte, 1);
 
-	return (int)chan_look(c, &byte, 1);
+	return got > 0 && is_reset(c) ? CHAN_ERROR : got;
 }
 
 int
@@ -207,13 +218,11 @@ chan_peek(struct chan *c)
 	if (!c->tls)
 		return wire_peek(c);
 	/* What is buffered would hide that the connection has broken. */
-	if (tls_pending(c->tls)) {
-		got = wire_peek(c);
-		if (got == CHAN_ERROR)
-			return got;
-		c->unsure = true;
-		c->fin = c->fin || got == 0;
-	}
+	got = wire_peek(c);
+	if (got == CHAN_ERROR)
+		return got;
+	c->unsure = got != CHAN_AGAIN;
+	c->fin = c->fin || got == 0;
 	return tls_peek(c->tls);
 }
 

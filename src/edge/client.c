@@ -220,9 +220,11 @@ client_check(struct client *c)
 void
 client_parked(struct client *c)
 {
-	/* A RST that came together with the request had no event of its own. */
-	if (chan_peek(&c->chan) == CHAN_ERROR ||
-	    (c->chan.fin && !c->x->r.policy->allow_half_close))
+	/* What came together with the request had no event of its own. */
+	int got = chan_peek(&c->chan);
+
+	if (got == CHAN_ERROR ||
+	    ((got == 0 || c->chan.fin) && !c->x->r.policy->allow_half_close))
 		client_lost(c);
 }
 

@@ -217,6 +217,17 @@ class Leave(Case):
         self.gone(d)
         self.assertEqual(["/0"], [q.target for q in o.requests])
 
+    def test_reset_behind_a_request(self):
+        """What is unread hides the RST from a read that only looks."""
+        for size in (10, 300000):
+            o, d = self.origin(throttled("Retry-After: 20")), self.daemon()
+            c = self.connect(d)
+            c.ask("GET", o.url())
+            d.wait_parked()
+            c.ask("POST", o.url(), body=noise(size))
+            c.reset()
+            self.assertEqual("client-gone", d.wait_records(1)[0]["reason"])
+
     @reduced
     def test_crowd_that_leaves_at_once(self):
         o = self.origin(throttled("Retry-After: 20"))

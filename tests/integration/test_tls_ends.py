@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How connections over TLS end: what is whole ends cleanly, what is cut shows."""
 import signal
+import ssl
 import threading
 import unittest
 
@@ -79,6 +80,45 @@ class EarlyAnswer(EndsCase):
         r = c.get(o.url(scheme="http"), method="POST", body=noise(16 << 20))
         self.assert_status(200, r)
         self.assertEqual("429,200", d.wait_records(1)[0]["upstream"])
+
+
+class Pipelined(EndsCase):
+    """What a client sent ahead hides neither its end nor its RST."""
+
+    def leaves(self, how, size):
+        o, d = self.secure_origin(throttled("Retry-After: 20")), \
+            self.intercepting()
+        c = self.inside(d, o)
+        c.ask("GET", "/x", "Host: " + o.authority)
+        d.wait_parked()
+        c.ask("POST", "/x", "Host: " + o.authority, body=noise(size))
+        getattr(c, how)()
+        self.assertEqual("client-gone", d.wait_records(1)[0]["reason"])
+        self.assertEqual(1, len(o.requests))
+
+    def test_reset_behind_a_request(self):
+        self.leaves("reset", 10)
+
+    def test_reset_behind_a_body(self):
+        self.leaves("reset", 300000)
+
+    def test_end_behind_a_request(self):
+        self.leaves("close", 10)
+
+    def test_cut_behind_a_request(self):
+        self.leaves("cut", 10)
+
+    def test_close_notify_in_one_record_train_with_the_request(self):
+        o, d = self.secure_origin(throttled("Retry-After: 20")), \
+            self.intercepting()
+        c = self.inside(d, o)
+        tls = c.sock.tls
+        tls.write(b"GET /x HTTP/1.1\r\nHost: %s\r\n\r\n" %
+                  o.authority.encode())
+        with self.assertRaises(ssl.SSLWantReadError):
+            tls.unwrap()
+        c.sock.fly()
+        self.assertEqual("client-gone", d.wait_records(1)[0]["reason"])
 
 
 class Upgraded(EndsCase):
