@@ -336,6 +336,9 @@ intake_service(struct intake *in)
 	const struct conf_service *s;
 	struct span name;
 
+	/* The host's own service says so, whatever the client wishes: it may
+	 * have pinned its certificate. */
+	in->intercept = in->connect && in->service->tls == CONF_TLS_INTERCEPT;
 	if (!in->service->policy.allow_overrides)
 		return true;
 	in->key_text = head_get(in->h, FIELD_ABIDE_KEY);
@@ -375,7 +378,7 @@ intake_check(struct intake *in)
 	    !intake_destination(in) || !intake_service(in) ||
 	    !intake_parent(in))
 		return false;
-	if (in->connect && in->service->tls == CONF_TLS_INTERCEPT) {
+	if (in->intercept) {
 		*in->no = (struct refusal){.status = 0};
 		return false;
 	}

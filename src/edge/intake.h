@@ -24,6 +24,7 @@ struct intake {
 	bool expect;
 	bool upgrade;
 	bool forced;
+	bool intercept;       /* CONNECT: what follows is to be looked into */
 	int64_t max_forwards; /* to send; -1: leave */
 	const struct conf_service *service;
 	const struct conf_parent *parent; /* on the way there, or NULL */

@@ -58,17 +58,21 @@ leafs_free(struct leafs *l)
 }
 
 /*
- * RFC 6066 3: SNI is a name without a trailing dot, in any case. None is fine:
- * the client has said whom it wants when it asked for the tunnel. The owner of
+ * RFC 6066 3: SNI is a name, in any case. None is fine: the client has said
+ * whom it wants when it asked for the tunnel. The owner of
  * such a session is that host.
  */
 static int
 check_name(SSL *ssl, int *alert, void *arg)
 {
 	const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+	const char *host = tls_owner_of(ssl);
+	size_t n = name ? strlen(name) : 0;
 
 	(void)arg;
-	if (!name || strcasecmp(name, tls_owner_of(ssl)) == 0)
+	if (n > 1 && name[n - 1] == '.')
+		n--; /* some clients leave it as it stands in the URL */
+	if (!name || (n == strlen(host) && strncasecmp(name, host, n) == 0))
 		return SSL_TLSEXT_ERR_OK;
 	*alert = SSL_AD_UNRECOGNIZED_NAME;
 	return SSL_TLSEXT_ERR_ALERT_FATAL;

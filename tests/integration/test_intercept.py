@@ -90,6 +90,19 @@ class Blind(TlsCase):
                 c = self.inside(d, o, name)
             self.assertEqual(b"x", c.get("/", "Host: " + o.authority).body)
 
+    def test_tunnel_wins_over_a_clients_wish(self):
+        """Abide-Service lends another policy, and no look into the tunnel."""
+        over = {"allow_overrides": "yes"}
+        d = self.intercepting(service=over, services={
+            "pinned": {"hosts": WWW, "tls": "tunnel", **over}})
+        o = self.secure_origin(answer(200, "x"))
+        for host, wish, says in ((WWW, "api", False), (API, "pinned", True)):
+            c = self.connect(d)
+            r = c.get("%s:%d" % (host, o.port), "Abide-Service: " + wish,
+                      method="CONNECT")
+            self.assert_status(200, r)
+            self.assertEqual(says, "intercepted" in r.says)
+
 
 class InnerCase(TlsCase):
     def pair(self, *answers, **kw):
@@ -302,6 +315,15 @@ class Names(InnerCase):
         self.assertIn("DNS:" + API, c.sock.text())
         self.assertEqual(b"x", self.fetch(c, o).body)
         self.assertEqual(API, o.conns[0].sock.sni)
+
+    def test_a_trailing_dot_does_not_matter(self):
+        o, d = self.secure_origin(answer(200, "x")), self.intercepting()
+        context = client_context(d.ca)
+        context.check_hostname = False
+        for where in (API + "..", API + "."):
+            host = "%s:%d" % (where[:-1], o.port)
+            c = self.inside(d, host, API + ".", context)
+            self.assertEqual(b"x", c.get("/", "Host: " + host).body)
 
     def test_case_does_not_matter(self):
         o, d = self.secure_origin(answer(200, "x")), self.intercepting()
