@@ -53,6 +53,18 @@ load_as_if_made(const char *path, const struct args *a,
 	return c;
 }
 
+/* What is wrong with the files that the configuration does name is not for a
+ * new CA to mend, and was hidden by the names put in their place. */
+static bool
+only_wants_ca(const struct conf_problems *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		if (!strstr(p->v[i], CONF_WANTS_CA))
+			return false;
+	}
+	return true;
+}
+
 static int
 load(const struct args *a, struct ca_find *f)
 {
@@ -66,8 +78,13 @@ load(const struct args *a, struct ca_find *f)
 	} else if (!f->conf->ca_cert.path) {
 		f->no_paths = true;
 	}
-	if (!f->conf)
+	if (!f->conf) {
 		conf_problems_print(&second, stderr);
+	} else if (!only_wants_ca(&first)) {
+		conf_problems_print(&first, stderr);
+		conf_unref(f->conf);
+		f->conf = NULL;
+	}
 	conf_problems_free(&first);
 	conf_problems_free(&second);
 	return f->conf ? CTL_OK : CTL_WRONG;

@@ -23,8 +23,33 @@
 
 /* --- export --------------------------------------------------------------- */
 
+/* Nothing that a certificate must not take the place of. */
+static bool
+is_ours(const char *path, const struct stat *st)
+{
+	struct stat own;
+
+	return path && stat(path, &own) == 0 && own.st_dev == st->st_dev &&
+	    own.st_ino == st->st_ino;
+}
+
+/* A device or a pipe stays one. */
 static int
-write_out(const char *path, struct span text)
+write_into(const char *path, struct span text)
+{
+	FILE *to = fopen(path, "we");
+	bool good;
+
+	if (!to)
+		return say_no_file(path);
+	good = fwrite(text.p, 1, text.n, to) == text.n;
+	if (fclose(to) == 0 && good)
+		return CTL_OK;
+	return say_no_file(path);
+}
+
+static int
+write_file(const char *path, struct span text)
 {
 	struct newfile file = {.path = NULL};
 	int code = CTL_OK;
@@ -36,7 +61,30 @@ write_out(const char *path, struct span text)
 	return code;
 }
 
-static int export(X509 *cert, const struct args *args)
+static int
+write_out(const struct ca_find *f, const char *path, struct span text)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return write_file(path, text);
+	if (!S_ISREG(st.st_mode))
+		return write_into(path, text);
+	if (is_ours(f->cert, &st) || is_ours(f->key, &st)) {
+		fprintf(stderr,
+		    "abidectl: --out %s: this is a file of the CA itself; name "
+		    "another one\n",
+		    path);
+		return CTL_WRONG;
+	}
+	/* A link stays one; what it leads to is replaced. */
+	if (!realpath(path, real))
+		return say_no_file(path);
+	return write_file(real, text);
+}
+
+static int export(const struct ca_find *f, X509 *cert, const struct args *args)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
 	struct span text;
@@ -50,7 +98,7 @@ static int export(X509 *cert, const struct args *args)
 	}
 	text = pem_text(bio);
 	if (args->out)
-		code = write_out(args->out, text);
+		code = write_out(f, args->out, text);
 	else
 		(void)fwrite(text.p, 1, text.n, stdout); /* ctl_main looks */
 	BIO_free(bio);
@@ -65,12 +113,10 @@ ca_cmd_export(const struct args *args)
 	X509 *cert = NULL;
 	int code = ca_find(args, 0, &f);
 
-	if (code == CTL_OK && ca_load_cert(f.cert, &cert, &problem) < 0) {
-		fprintf(stderr, "abidectl: %s\n", problem.text);
-		code = CTL_MISSING;
-	}
+	if (code == CTL_OK && ca_load_cert(f.cert, &cert, &problem) < 0)
+		code = say_no_ca(f.cert, problem.text);
 	if (code == CTL_OK)
-		code = export(cert, args);
+		code = export(&f, cert, args);
 	X509_free(cert);
 	ca_find_free(&f);
 	return code;
@@ -182,11 +228,8 @@ ca_cmd_renew(const struct args *args)
 
 	if (code == CTL_OK)
 		code = ca_cmd_check_hosts(&f);
-	if (code == CTL_OK &&
-	    ca_load(f.cert, f.key, &cert, &key, &problem) < 0) {
-		fprintf(stderr, "abidectl: %s\n", problem.text);
-		code = CTL_MISSING;
-	}
+	if (code == CTL_OK && ca_load(f.cert, f.key, &cert, &key, &problem) < 0)
+		code = say_no_ca(f.cert, problem.text);
 	if (code == CTL_OK)
 		code = check_own(f.cert, cert);
 	if (code == CTL_OK)

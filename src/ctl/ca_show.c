@@ -274,10 +274,8 @@ show(const struct ca_find *f)
 	X509 *cert;
 	int code;
 
-	if (ca_load_cert(f->cert, &cert, &problem) < 0) {
-		fprintf(stderr, "abidectl: %s\n", problem.text);
-		return CTL_MISSING;
-	}
+	if (ca_load_cert(f->cert, &cert, &problem) < 0)
+		return say_no_ca(f->cert, problem.text);
 	ca_cmd_print(cert, stdout);
 	code = show_dates(cert);
 	printf("  certificate  %s\n", f->cert);

@@ -2,6 +2,7 @@
 #include "ctl/say.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,16 @@ say_no_file(const char *path)
 		fprintf(stderr, "; is the directory %.*s there?",
 		    (int)(slash - path), path);
 	fputc('\n', stderr);
+	return CTL_MISSING;
+}
+
+int
+say_no_ca(const char *cert, const char *why)
+{
+	bool none = access(cert, F_OK) < 0 && errno == ENOENT;
+
+	fprintf(stderr, "abidectl: %s%s\n", why,
+	    none ? "; 'abidectl ca init' makes a CA" : "");
 	return CTL_MISSING;
 }
 

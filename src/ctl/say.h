@@ -5,6 +5,9 @@
 
 /* About errno; says what to do where a directory is missing. CTL_MISSING. */
 int say_no_file(const char *path);
+/* Why a CA can't be read; where it has no certificate yet, how it gets one.
+ * CTL_MISSING. */
+int say_no_ca(const char *cert, const char *why);
 int say_no_memory(void); /* CTL_MISSING */
 
 #endif

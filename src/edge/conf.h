@@ -176,6 +176,9 @@ struct conf_problems {
 void conf_problems_free(struct conf_problems *p); /* empty and usable again */
 void conf_problems_print(const struct conf_problems *p, FILE *to);
 
+/* What a problem says that goes away with a CA, and no other one does. */
+#define CONF_WANTS_CA "needs ca_cert and ca_key in [tls]"
+
 /*
  * Splits "SECTION.KEY=VALUE" (section of a service: "service NAME.KEY=VALUE";
  * the last '.' before '=' separates). 0, or -1 with *ret_why (static).

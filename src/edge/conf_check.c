@@ -203,7 +203,7 @@ check_tls_word(struct conf_draft *d, const struct conf *c,
 	else if (s->tls == CONF_TLS_INTERCEPT &&
 	    !has_pair(d, "ca_cert", "ca_key", &c->ca_cert, &c->ca_key))
 		conf_problem(d->problems, tls.set->where,
-		    "tls (intercept) needs ca_cert and ca_key in [tls]; "
+		    "tls (intercept) " CONF_WANTS_CA "; "
 		    "\"abidectl ca init\" makes both files");
 }
 

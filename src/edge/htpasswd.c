@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "edge/file_text.h"
@@ -302,7 +303,8 @@ htpasswd_read(struct htpasswd *h, const char *path, struct conf_where where,
 	const char *why;
 
 	if (file_text_read(path, HTPASSWD_FILE_MAX, &t, &why) < 0) {
-		conf_problem(problems, where, "auth file %s: %s", path, why);
+		conf_problem(problems, where, "auth file %s: %s%s", path, why,
+		    access(path, F_OK) < 0 && errno == ENOENT ? ADVICE : "");
 		return -1;
 	}
 	if (t.mode & 07) {

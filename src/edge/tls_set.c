@@ -43,12 +43,13 @@ problem(struct conf_problems *p, const struct conf_file *f, const char *key,
 	return -1;
 }
 
-/* "PATH: what: why": the file's fault, or the last thing that OpenSSL noted. */
+/* "PATH: what: why": the file's fault, or the first thing that OpenSSL noted:
+ * those above it only say that something went wrong below. */
 static int
 openssl_problem(struct conf_problems *p, const struct conf_file *f,
     const char *key, const char *what)
 {
-	const char *why = ERR_reason_error_string(ERR_peek_last_error());
+	const char *why = ERR_reason_error_string(ERR_peek_error());
 
 	if (access(f->path, R_OK) < 0)
 		why = strerror(errno);
@@ -319,6 +320,18 @@ check_hosts(const struct tls_set *s, const struct conf *c,
 	return res;
 }
 
+/* Before there is a CA, that is what is to be told. */
+static int
+no_ca(const struct conf *c, const struct ca_problem *bad,
+    struct conf_problems *p)
+{
+	bool none = access(c->ca_cert.path, F_OK) < 0 && errno == ENOENT;
+
+	conf_problem(p, place_of(&c->ca_cert), "ca_cert and ca_key: %s%s",
+	    bad->text, none ? "; make a CA with: abidectl ca init" : "");
+	return -1;
+}
+
 static int
 load_mint(struct tls_set *s, const struct conf *c, struct conf_problems *p)
 {
@@ -330,7 +343,7 @@ load_mint(struct tls_set *s, const struct conf *c, struct conf_problems *p)
 	if (!c->ca_cert.path)
 		return 0;
 	if (ca_load(c->ca_cert.path, c->ca_key.path, &ca, &key, &bad) < 0)
-		return problem(p, &c->ca_cert, "ca_cert and ca_key", bad.text);
+		return no_ca(c, &bad, p);
 	s->secrets = true;
 	s->mint = mint_new(ca, key, &why);
 	X509_free(ca);

@@ -161,6 +161,20 @@ class Init(Authority):
                           "there?", said)
             self.assertEqual([], self.files())
 
+    def test_what_is_wrong_with_the_names_of_its_files_is_told(self):
+        """And none is made in another place."""
+        for tls, flaw in (("ca_cert = {0}/ca.pem", "without ca_key"),
+                          ("ca_key = {0}/ca.key", "without ca_cert"),
+                          ("ca_cert = ca.pem\nca_key = {0}/ca.key",
+                           "begins with /")):
+            conf = self.write("half.conf", "[tls]\n%s\n[service a]\n"
+                              "hosts = a.test\ntls = intercept\n" %
+                              tls.format(self.folder))
+            for command in ("init", "show", "renew", "export"):
+                said = self.ctl("ca", command, "-c", conf, code=1)
+                self.assertRegex(said, "half.conf:2: ca_.*" + flaw)
+        self.assertEqual(["half.conf"], self.files())
+
     def test_without_hosts_it_says_where_they_come_from(self):
         said = self.init(code=1)
         self.assertIn("tls = intercept", said)
@@ -211,7 +225,10 @@ class Show(Authority):
                       self.ca("show", code=1))
 
     def test_what_is_missing(self):
-        self.assertIn("No such file", self.ca("show", code=2))
+        for command in ("show", "export"):
+            said = self.ctl("ca", command, "-c", self.conf, code=2)
+            self.assertIn("No such file or directory; 'abidectl ca init' "
+                          "makes a CA", said)
         self.init("api.test")
         os.unlink(self.key)
         self.assertIn("WRONG: %s: No such file" % self.key,
@@ -254,6 +271,30 @@ class Export(Authority):
         self.ca("export", "--out", "no/out.pem", code=2)
         with open("/dev/full", "wb") as full:
             self.ca("export", stdout=full, code=2)
+
+    def test_what_must_not_be_replaced_is_not(self):
+        self.init("api.test")
+        key = self.read("ca.key")
+        os.symlink(self.key, self.path("link"))
+        for path in (self.key, self.cert, "link"):
+            said = self.ca("export", "--der", "--out", path, code=1)
+            self.assertIn("a file of the CA itself", said)
+        self.assertEqual(key, self.read("ca.key"))
+
+    def test_a_link_or_a_pipe_stays_one(self):
+        self.init("api.test")
+        os.symlink("real.pem", self.path("link"))
+        self.write("real.pem", "before")
+        self.ca("export", "--out", "link")
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertEqual(self.read("ca.pem"), self.read("real.pem"))
+        os.mkfifo(self.path("pipe"))
+        fd = os.open(self.path("pipe"), os.O_RDWR)
+        self.addCleanup(os.close, fd)
+        self.ca("export", "--out", "pipe")
+        self.assertEqual(self.read("ca.pem"), os.read(fd, 65536))
+        self.assertIn("Is a directory",
+                      self.ca("export", "--out", self.folder, code=2))
 
     def test_needs_no_configuration_with_cert(self):
         self.init("api.test")

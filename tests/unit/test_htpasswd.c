@@ -328,7 +328,9 @@ file_when_missing_or_none_is_refused(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/x", dir);
-	expect_unread(path, ": No such file or directory");
+	expect_unread(path,
+	    ": No such file or directory; make it with `htpasswd -B` or "
+	    "`mkpasswd -m sha-512`");
 	expect_unread(dir, ": not a regular file");
 	assert_int_equal(mkfifo(path, 0600), 0);
 	expect_unread(path, ": not a regular file");
