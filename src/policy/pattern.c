@@ -104,7 +104,8 @@ ip6_text(struct span s, char ret[PATTERN_IP6_BYTES])
 	unsigned zeros, at = 0;
 	char *p = ret;
 
-	if (!ip6_parse(s, &ip))
+	/* Nearly all hosts are names. */
+	if (s.n == 0 || !memchr(s.p, ':', s.n) || !ip6_parse(s, &ip))
 		return false;
 	zeros = 8 - ip.n;
 	*p++ = ':';
