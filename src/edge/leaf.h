@@ -17,7 +17,7 @@
 #include "base/map.h"
 #include "tls_set.h"
 
-#define LEAF_MAX 512 /* hosts; some 30 KB each */
+#define LEAF_MAX 512 /* hosts; some 17 KB each */
 
 struct leafs {
 	struct map hosts;   /* struct leaf */
