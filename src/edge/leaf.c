@@ -59,8 +59,8 @@ leafs_free(struct leafs *l)
 
 /*
  * RFC 6066 3: SNI is a name, in any case. None is fine: the client has said
- * whom it wants when it asked for the tunnel. The owner of
- * such a session is that host.
+ * whom it wants when it asked for the tunnel. The owner of such a session is
+ * that host.
  */
 static int
 check_name(SSL *ssl, int *alert, void *arg)
@@ -85,14 +85,16 @@ furnish(SSL_CTX *ctx, const struct tls_set *set, X509 *leaf, uint64_t hash)
 {
 	X509 *ca = mint_ca(set->mint);
 
-	/* Clients have the root; a CA below one must be shown. */
+	if (SSL_CTX_use_certificate(ctx, leaf) != 1 ||
+	    SSL_CTX_use_PrivateKey(ctx, mint_key(set->mint)) != 1)
+		return -1;
+	/* Clients have the root; a CA below one must be shown. A chain is that
+	 * of the certificate which was set last: not before it. */
 	if (X509_NAME_cmp(X509_get_subject_name(ca),
 		X509_get_issuer_name(ca)) != 0 &&
 	    SSL_CTX_add1_chain_cert(ctx, ca) != 1)
 		return -1;
-	if (SSL_CTX_use_certificate(ctx, leaf) != 1 ||
-	    SSL_CTX_use_PrivateKey(ctx, mint_key(set->mint)) != 1 ||
-	    SSL_CTX_set_session_id_context(ctx, (const unsigned char *)&hash,
+	if (SSL_CTX_set_session_id_context(ctx, (const unsigned char *)&hash,
 		sizeof(hash)) != 1 ||
 	    tls_set_tickets(ctx) < 0)
 		return -1;

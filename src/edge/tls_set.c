@@ -158,7 +158,9 @@ identify(SSL_CTX *ctx, const struct conf_file *cert,
 		    "no certificate can be read from it");
 	if (ca_load_key(key->path, &pkey, &why) < 0)
 		return problem(p, key, key_name, why.text);
-	if (SSL_CTX_use_PrivateKey(ctx, pkey) != 1)
+	/* A key of another kind would be put beside the certificate's own. */
+	if (!X509_check_private_key(SSL_CTX_get0_certificate(ctx), pkey) ||
+	    SSL_CTX_use_PrivateKey(ctx, pkey) != 1)
 		res = openssl_problem(p, key, key_name,
 		    "it is not the key of that certificate");
 	EVP_PKEY_free(pkey);

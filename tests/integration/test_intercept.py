@@ -404,6 +404,15 @@ class Names(InnerCase):
             self.assertEqual(ok, "OK" in said, said)
 
     @unittest.skipUnless(os.access(ABIDECTL, os.X_OK), "no abidectl here")
+    def test_an_authority_below_another_is_shown(self):
+        """Clients trust the root, and have never heard of what is below."""
+        below = self.pki.under("Own CA below")
+        o = self.secure_origin(answer(200, "x"))
+        d = self.secure_daemon({"api": {"hosts": API, "tls": "intercept"}},
+                               {"ca_cert": below.ca, "ca_key": below.key})
+        d.ca = self.pki.ca
+        self.assertEqual(b"x", self.fetch(self.inside(d, o), o).body)
+
     def test_the_ca_is_good_for_its_hosts_only(self):
         """Name constraints: a stolen key makes no certificate for others."""
         other = self.intercepting(WWW)

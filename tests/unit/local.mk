@@ -32,6 +32,7 @@ UNIT_TESTS = \
 	tests/unit/test_htpasswd \
 	tests/unit/test_instant \
 	tests/unit/test_key \
+	tests/unit/test_leaf \
 	tests/unit/test_line \
 	tests/unit/test_log \
 	tests/unit/test_loglimit \
@@ -57,6 +58,7 @@ UNIT_TESTS = \
 	tests/unit/test_timer \
 	tests/unit/test_tls \
 	tests/unit/test_tls_cache \
+	tests/unit/test_tls_set \
 	tests/unit/test_verdict \
 	tests/unit/test_verdict_failure \
 	tests/unit/test_ways
