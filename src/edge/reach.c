@@ -69,6 +69,18 @@ reach_handshake(struct upstream *u)
 	upstream_fail(u, end_of(tls_fault_of(u->chan.tls)));
 }
 
+/* One whose connection was cut is spoiled: OpenSSL would not offer it. */
+static SSL_SESSION *
+take_session(struct upstream *u)
+{
+	SSL_SESSION *s;
+
+	while ((s = tls_cache_take(&u->worker->sessions, session_key(u))) &&
+	    !SSL_SESSION_is_resumable(s))
+		SSL_SESSION_free(s);
+	return s;
+}
+
 static void
 reach_tls(struct upstream *u)
 {
@@ -81,7 +93,7 @@ reach_tls(struct upstream *u)
 		upstream_fail(u, ATTEMPT_TLS);
 		return;
 	}
-	old = tls_cache_take(&u->worker->sessions, session_key(u));
+	old = take_session(u);
 	ctx = tls_upstream_context(how);
 	if (ctx)
 		res = tls_connect(&u->chan, ctx, u->host, old);

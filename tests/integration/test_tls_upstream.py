@@ -395,6 +395,20 @@ class Sessions(UpstreamCase):
         self.assertEqual([False, True, True],
                          [conn.sock.reused for conn in o.conns])
 
+    def test_a_connection_that_is_cut_spoils_no_other_session(self):
+        """Of its two tickets, the newer one is taken for a bad one."""
+        def script(conn):
+            conn.request()
+            conn.send(answer(200, "x", "Content-Length: 2", length=False))
+            conn.cut()
+        o = self.secure_raw(script, tls=self.pki.server(tickets=2))
+        d = self.one_worker()
+        for _ in range(2):
+            with self.assertRaises(Cut):
+                self.ask(d, o)
+        self.assertEqual([False, True],
+                         [conn.sock.reused for conn in o.conns])
+
     def test_a_server_that_forgets_gets_a_full_handshake(self):
         """Another one took its place, with other ticket keys."""
         contexts = [self.pki.server(), self.pki.server()]
