@@ -98,6 +98,21 @@ any_port(const struct sockaddr_storage *ss)
 	return (ss->ss_family == AF_INET ? in4->sin_port : in6->sin6_port) == 0;
 }
 
+/* As in `listen`, before the address. */
+static const char *
+kind_text(enum conf_listen_kind kind)
+{
+	switch (kind) {
+	case CONF_LISTEN_TLS:
+		return "tls:";
+	case CONF_LISTEN_TRANSPARENT:
+		return "transparent:";
+	case CONF_LISTEN_PLAIN:
+		break;
+	}
+	return "";
+}
+
 static int
 open_tcp(struct listen_set *s, size_t i, const struct conf_listen *cl)
 {
@@ -118,7 +133,7 @@ open_tcp(struct listen_set *s, size_t i, const struct conf_listen *cl)
 			return -1;
 	}
 	addr_text((struct sockaddr *)&ss, len, text, sizeof(text));
-	log_info("listening on %s", text);
+	log_info("listening on %s%s", kind_text(cl->kind), text);
 	return 0;
 }
 

@@ -199,8 +199,9 @@ class Daemon:
             raise AssertionError("abided does not start:\n" +
                                  "\n".join(self.log.lines))
         self.at = []                    # (host, port) or a path, per listener
-        for m in self.log.matching(r"listening on (unix:)?([^\s\"]+)"):
-            if m.group(1):
+        for m in self.log.matching(
+                r"listening on (unix:|tls:|transparent:)?([^\s\"]+)"):
+            if m.group(1) == "unix:":
                 self.at.append(m.group(2))
                 continue
             host, _, port = m.group(2).rpartition(":")

@@ -58,7 +58,9 @@ class Listener(ListenerCase):
     def test_a_tunnel_within(self):
         """TLS in TLS: the inner one is the origin's."""
         o = self.secure_origin(throttled("Retry-After: 9"))
-        c = self.over_tls(self.listening())
+        d = self.listening()
+        self.assertTrue(d.log.matching(r"listening on tls:127\.0\.0\.1:\d+$"))
+        c = self.over_tls(d)
         self.assert_status(200, c.open_tunnel(o.authority))
         secure(c, client_context(self.pki.ca), name=API)
         self.assert_status(429, c.get("/", "Host: " + o.authority))
