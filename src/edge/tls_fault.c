@@ -15,16 +15,38 @@ set_fault(struct tls *t, enum tls_fault fault, const char *text)
 	t->fault_text = text ? text : "TLS failed";
 }
 
+/* A reason of the TLS library; those of all libraries are larger than any. */
+static int
+ssl_reason(unsigned long err)
+{
+	return ERR_GET_LIB(err) == ERR_LIB_SSL ? ERR_GET_REASON(err) : 0;
+}
+
 bool
 tls_find_alert(struct tls *t, unsigned long err)
 {
-	int reason = ERR_GET_REASON(err);
+	int reason = ssl_reason(err);
 
-	if (ERR_GET_LIB(err) != ERR_LIB_SSL || reason <= SSL_AD_REASON_OFFSET)
+	if (reason <= SSL_AD_REASON_OFFSET ||
+	    reason > SSL_AD_REASON_OFFSET + UINT8_MAX)
 		return false;
 	t->alert = reason - SSL_AD_REASON_OFFSET;
 	set_fault(t, TLS_FAULT_ALERT, SSL_alert_desc_string_long(t->alert));
 	return true;
+}
+
+/* What follows from that hides it: a certificate that can't be looked at is
+ * called a weak one. Empties the queue. */
+static bool
+ran_out_of_memory(void)
+{
+	bool found = false;
+	unsigned long err;
+
+	while ((err = ERR_get_error()) != 0)
+		if (ERR_GET_REASON(err) == ERR_R_MALLOC_FAILURE)
+			found = true;
+	return found;
 }
 
 /* The queue of errors says how, its last entry best. */
@@ -32,18 +54,19 @@ void
 tls_find_fault(struct tls *t)
 {
 	unsigned long err = ERR_peek_last_error();
-	int reason = ERR_GET_REASON(err);
+	int reason = ssl_reason(err);
 	long verify = SSL_get_verify_result(t->ssl);
 
 	t->broken = true;
-	if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && verify != X509_V_OK) {
+	if (ran_out_of_memory()) {
+		set_fault(t, TLS_FAULT_MEMORY, "out of memory");
+	} else if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED &&
+	    verify != X509_V_OK) {
 		set_fault(t, TLS_FAULT_CERTIFICATE,
 		    X509_verify_cert_error_string(verify));
 	} else if (t->lost || t->mute || t->end) {
 		set_fault(t, TLS_FAULT_LOST,
 		    "the connection was closed during the TLS handshake");
-	} else if (reason == ERR_R_MALLOC_FAILURE) {
-		set_fault(t, TLS_FAULT_MEMORY, "out of memory");
 	} else if (reason == SSL_R_CALLBACK_FAILED) {
 		/* Only the look at a client's SNI refuses in this way. */
 		set_fault(t, TLS_FAULT_PROTOCOL,
@@ -51,7 +74,6 @@ tls_find_fault(struct tls *t)
 	} else if (!tls_find_alert(t, err)) {
 		set_fault(t, TLS_FAULT_PROTOCOL, ERR_reason_error_string(err));
 	}
-	ERR_clear_error();
 }
 
 enum tls_fault

@@ -58,6 +58,7 @@ UNIT_TESTS = \
 	tests/unit/test_timer \
 	tests/unit/test_tls \
 	tests/unit/test_tls_cache \
+	tests/unit/test_tls_memory \
 	tests/unit/test_tls_set \
 	tests/unit/test_verdict \
 	tests/unit/test_verdict_failure \
