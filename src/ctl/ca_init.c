@@ -178,11 +178,15 @@ tell_made(const struct ca_find *f, X509 *x)
 	printf("  certificate  %s\n"
 	       "  private key  %s (mode 0600; it stays here)\n\n",
 	    cert, key);
-	if (geteuid() == 0)
-		printf("If abided runs as a user of its own, its group may "
-		       "read the key, too:\n\n"
-		       "    chgrp GROUP %s && chmod 640 %s\n\n",
-		    key, key);
+	if (geteuid() == 0) {
+		fputs("If abided runs as a user of its own, its group may read "
+		      "the key, too:\n\n    chgrp GROUP ",
+		    stdout);
+		say_word(key, stdout);
+		fputs(" && chmod 640 ", stdout);
+		say_word(key, stdout);
+		fputs("\n\n", stdout);
+	}
 	tell_conf(f, cert, key);
 	trust_print(cert, stdout);
 }

@@ -23,6 +23,27 @@ say_no_file(const char *path)
 	return CTL_MISSING;
 }
 
+void
+say_word(const char *path, FILE *to)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._-+:@,%";
+
+	if (path[strspn(path, plain)] == '\0') {
+		fputs(path, to);
+		return;
+	}
+	fputc('\'', to);
+	for (; *path; path++) {
+		if (*path == '\'')
+			fputs("'\\''", to);
+		else
+			fputc(*path, to);
+	}
+	fputc('\'', to);
+}
+
 int
 say_no_ca(const char *cert, const char *why)
 {

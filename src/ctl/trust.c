@@ -9,6 +9,7 @@
 #include "ctl/trust.h"
 
 #include "base/span.h"
+#include "ctl/say.h"
 
 static const struct {
 	const char *who;
@@ -56,7 +57,9 @@ put_line(const char *text, const char *cert, FILE *to)
 
 	fputs("    ", to);
 	while (span_cut(&rest, '@', &part)) {
-		fprintf(to, "%s%.*s", first ? "" : cert, SPAN_ARG(part));
+		if (!first)
+			say_word(cert, to);
+		fprintf(to, "%.*s", SPAN_ARG(part));
 		first = false;
 	}
 	fputc('\n', to);

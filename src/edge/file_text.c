@@ -13,6 +13,11 @@
 
 #include "base/mem.h"
 
+#define NO_RIGHT \
+	"Permission denied; let the user that this program runs as read it, " \
+	"as its owner (chmod 600) or, where it is root's, by its group (chgrp, " \
+	"chmod 640)"
+
 void
 file_text_free(struct file_text *t)
 {
@@ -75,7 +80,7 @@ file_text_read(const char *path, size_t most, struct file_text *ret,
 	const char *why;
 
 	if (fd < 0) {
-		*ret_why = strerror(errno);
+		*ret_why = errno == EACCES ? NO_RIGHT : strerror(errno);
 		return -1;
 	}
 	why = read_open(fd, most, &t);

@@ -145,6 +145,14 @@ class Init(Authority):
         self.assertEqual(["ca.key", "ca.pem"], self.files())
         self.ca("show", "--host", "api.test")
 
+    def test_odd_paths_are_words_of_the_commands_it_prints(self):
+        os.mkdir(self.path("it's here"))
+        self.cert = self.path("it's here/ca.pem")
+        word = "'%s'" % self.cert.replace("'", "'\\''")
+        said = self.init("api.test")
+        self.assertIn("cp %s /usr/local" % word, said)
+        self.assertIn("export NODE_EXTRA_CA_CERTS=%s\n" % word, said)
+
     def test_one_file_for_both(self):
         self.key = self.cert
         self.init("api.test")
@@ -360,6 +368,13 @@ class Renew(Authority):
         self.assertEqual(0o600, mode(both))
         self.assertIn("DNS:new.test", self.fact("-text"))
         self.ca("show", "--host", "new.test")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes others")
+    def test_a_key_of_somebody_else(self):
+        os.chmod(self.folder, 0o755)
+        said = self.ca("renew", "--host", "a.test", code=2, user=65534,
+                       group=65534, extra_groups=[])
+        self.assertIn("%s: Permission denied; let the user" % self.key, said)
 
     def test_what_another_ca_has_issued_is_left_alone(self):
         above = pki("Above")

@@ -200,8 +200,7 @@ key_when_file_is_no_file_then_says_so(void **state)
 	assert_key_refused("text", "text: no private key in PEM here");
 	put_text("huge", 0600, "");
 	assert_int_equal(truncate("huge", 300000), 0);
-	assert_key_refused("huge",
-	    "huge: too large");
+	assert_key_refused("huge", "huge: too large");
 }
 
 static void
