@@ -152,8 +152,11 @@ replace(const char *path, X509 *cert, EVP_PKEY *key, char old[PATH_MAX])
 		code = say_no_memory();
 	else if (stat(path, &st) < 0 ||
 	    newfile_write(&file, path, pem_text(pem), st.st_mode & 07777, &st) <
-		0 ||
-	    keep_old(path, old) < 0 || newfile_replace(&file) < 0)
+		0)
+		code = say_no_file(path);
+	else if (keep_old(path, old) < 0)
+		code = say_no_file(old);
+	else if (newfile_replace(&file) < 0)
 		code = say_no_file(path);
 	newfile_drop(&file);
 	pem_free(pem);

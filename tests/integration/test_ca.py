@@ -376,6 +376,13 @@ class Renew(Authority):
                        group=65534, extra_groups=[])
         self.assertIn("%s: Permission denied; let the user" % self.key, said)
 
+    def test_an_old_one_that_can_not_be_kept_is_named(self):
+        os.mkdir(self.cert + ".old")
+        said = self.ca("renew", "--host", "a.test", code=2)
+        self.assertIn("abidectl: %s.old: Is a directory" % self.cert, said)
+        self.assertEqual(self.old, self.read("ca.pem"))
+        self.assertEqual(["ca.key", "ca.pem", "ca.pem.old"], self.files())
+
     def test_what_another_ca_has_issued_is_left_alone(self):
         above = pki("Above")
         below = above.under("Below")
