@@ -122,6 +122,31 @@ is_name(struct span name)
 	return !is_number(label);
 }
 
+/*
+ * "10.0.0.1" or "2001:db8::1": not allowed there (RFC 6066 3), but some clients
+ * send what they were told to connect to. It names nobody.
+ */
+static bool
+is_address(struct span s)
+{
+	struct span label, rest = s;
+	size_t colons = 0, numbers = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		colons += s.p[i] == ':';
+		if (s.p[i] != '.' && s.p[i] != ':' && octet_hex(s.p[i]) < 0)
+			return false;
+	}
+	while (span_cut(&rest, '.', &label)) {
+		uint64_t n;
+
+		if (label.n > 3 || span_u64(label, &n) != 0)
+			return colons >= 2;
+		numbers++;
+	}
+	return numbers == 4;
+}
+
 static void
 keep_name(struct span name, struct hello *ret)
 {
@@ -152,6 +177,10 @@ read_server_name(struct reader data, struct hello *ret)
 		if (ret->sni[0] != '\0')
 			return bad(ret, "more than one name in server_name");
 		text = (struct span){(const char *)name.p, name.n};
+		if (text.n > 1 && text.p[text.n - 1] == '.')
+			text.n--;
+		if (is_address(text))
+			continue;
 		if (!is_name(text))
 			return bad(ret, "server_name that is no host name");
 		keep_name(text, ret);

@@ -54,9 +54,10 @@ struct hello {
  * HELLO_BAD where RFC 8446 4.1.2, 4.2 and 5.1 or RFC 6066 3 forbid it: lengths
  * that do not fit, empty or overlong records, other records before the message
  * is whole, an extension that is there twice. A name is refused unless it is one
- * host_name of 1..253 bytes in labels of letters, digits, '-' and '_', without
- * a trailing dot, whose last label is not a number (address literals are not
- * allowed there, in any spelling). Names of other types are skipped.
+ * host_name of 1..253 bytes in labels of letters, digits, '-' and '_' whose last
+ * label is not a number. A trailing dot is taken off, and an address is no name,
+ * as if there were none: neither is allowed there, but clients send both. Names
+ * of other types are skipped.
  */
 enum hello_result hello_parse(const char *p, size_t n, struct hello *ret);
 
