@@ -35,6 +35,29 @@ tls_find_alert(struct tls *t, unsigned long err)
 	return true;
 }
 
+/* OpenSSL's words are for those who know what it tried. */
+static const struct {
+	int reason;
+	const char *text;
+} words[] = {
+    /* Only the look at a client's SNI refuses in this way. */
+    {SSL_R_CALLBACK_FAILED, "the client asks for another host (SNI)"},
+    {SSL_R_HTTP_REQUEST, "plain HTTP came where TLS is spoken"},
+    {SSL_R_HTTPS_PROXY_REQUEST, "plain HTTP came where TLS is spoken"},
+    {SSL_R_WRONG_VERSION_NUMBER, "the other side does not speak TLS there"},
+};
+
+static const char *
+words_for(unsigned long err)
+{
+	int reason = ssl_reason(err);
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].reason == reason)
+			return words[i].text;
+	return ERR_reason_error_string(err);
+}
+
 /* What follows from that hides it: a certificate that can't be looked at is
  * called a weak one. Empties the queue. */
 static bool
@@ -67,12 +90,8 @@ tls_find_fault(struct tls *t)
 	} else if (t->lost || t->mute || t->end) {
 		set_fault(t, TLS_FAULT_LOST,
 		    "the connection was closed during the TLS handshake");
-	} else if (reason == SSL_R_CALLBACK_FAILED) {
-		/* Only the look at a client's SNI refuses in this way. */
-		set_fault(t, TLS_FAULT_PROTOCOL,
-		    "the client asks for another host (SNI)");
 	} else if (!tls_find_alert(t, err)) {
-		set_fault(t, TLS_FAULT_PROTOCOL, ERR_reason_error_string(err));
+		set_fault(t, TLS_FAULT_PROTOCOL, words_for(err));
 	}
 }
 

@@ -92,19 +92,28 @@ handshake_when_host_is_another_then_certificate_fault(void **state)
 static void
 handshake_when_peer_is_plain_then_protocol_fault(void **state)
 {
-	static const char *const words[] = {"HTTP/1.1 400 Bad\r\n\r\n",
-	    "SSH-2.0-x\r\n", "\x16\x03\x01\xff\xff\x01", "GET / HTTP/1.1\r\n"};
+	static const char *const rows[][2] = {
+	    {"HTTP/1.1 400 Bad\r\n\r\n", "does not speak TLS"},
+	    {"SSH-2.0-x\r\n", "does not speak TLS"},
+	    {"\x16\x03\x01\xff\xff\x01", ""},
+	    {"GET / HTTP/1.1\r\n", "plain HTTP"},
+	    {"CONNECT a:443 HTTP/1.1\r\n", "plain HTTP"},
+	};
+	enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 	struct rig *r = *state;
 
-	for (size_t i = 0; i < 8; i++) {
-		const char *says = words[i % 4];
+	for (size_t i = 0; i < 2 * ROWS; i++) {
+		const char *says = rows[i % ROWS][0];
 
-		rig_begin(r, i < 4);
+		rig_begin(r, i < ROWS);
 		(void)!write(r->wire, says, strlen(says));
 		rig_turn(r);
 		assert_int_equal(tls_handshake(r->chan.tls), CHAN_ERROR);
 		assert_int_equal(tls_fault_of(r->chan.tls), TLS_FAULT_PROTOCOL);
 		assert_true(strlen(tls_fault_text(r->chan.tls)) > 4);
+		if (i >= ROWS)
+			assert_non_null(strstr(tls_fault_text(r->chan.tls),
+			    rows[i % ROWS][1]));
 		assert_int_equal(chan_read(&r->chan, r->seen, 9), CHAN_ERROR);
 		assert_int_equal(rig_write(r, "x", 1), CHAN_ERROR);
 		chan_close(&r->chan);
