@@ -77,6 +77,46 @@ handshake_when_bytes_came_early_then_they_are_used(void **state)
 }
 
 static void
+begin_when_memory_fails_then_chan_is_as_it_was(void **state)
+{
+	struct rig *r = *state;
+	struct span early = SPAN("early");
+	int res = -1;
+
+	for (unsigned long n = 1; res < 0; n++) {
+		mem_fail_at(n, false);
+		res = tls_accept(&r->chan, r->server, early);
+		mem_fail_at(0, false);
+		assert_int_equal(r->chan.tls != NULL, res == 0);
+		assert_int_equal(n > 2, res == 0);
+	}
+	chan_close(&r->chan);
+	rig_hang_up(r);
+	rig_open_chan(r);
+	mem_fail_at(1, false);
+	res = tls_connect(&r->chan, r->client, RIG_HOST, NULL);
+	mem_fail_at(0, false);
+	assert_int_equal(res, -1);
+	assert_null(r->chan.tls);
+}
+
+/* No such name can be asked for, or proven. */
+static void
+begin_when_host_is_no_name_then_fails(void **state)
+{
+	struct rig *r = *state;
+	char host[300];
+
+	memset(host, 'a', sizeof(host));
+	host[299] = '\0';
+	assert_int_equal(tls_connect(&r->chan, r->client, host, NULL), -1);
+	assert_int_equal(tls_connect(&r->chan, r->client, "", NULL), -1);
+	assert_int_equal(tls_connect(&r->chan, r->client, ".", NULL), -1);
+	assert_null(r->chan.tls);
+	assert_int_equal(tls_connect(&r->chan, r->client, "a.test.", NULL), 0);
+}
+
+static void
 handshake_when_host_is_another_then_certificate_fault(void **state)
 {
 	struct rig *r = *state;
@@ -554,6 +594,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    T(handshake_when_bytes_come_one_by_one_then_is_done),
 	    T(handshake_when_bytes_came_early_then_they_are_used),
+	    T(begin_when_memory_fails_then_chan_is_as_it_was),
+	    T(begin_when_host_is_no_name_then_fails),
 	    T(handshake_when_host_is_another_then_certificate_fault),
 	    T(handshake_when_peer_is_plain_then_protocol_fault),
 	    T(handshake_when_peer_leaves_then_lost),
