@@ -139,25 +139,33 @@ keep_old(const char *path, char old[PATH_MAX])
 	return link(path, old);
 }
 
+/* NULL, or the file that it failed with: errno. */
+static const char *
+swap(struct newfile *file, const char *path, char old[PATH_MAX])
+{
+	if (keep_old(path, old) < 0)
+		return old;
+	return newfile_replace(file) < 0 ? path : NULL;
+}
+
 /* Where the key is in the same file it is written along. */
 static int
 replace(const char *path, X509 *cert, EVP_PKEY *key, char old[PATH_MAX])
 {
 	struct newfile file = {.path = NULL};
 	BIO *pem = pem_of(cert, key);
+	const char *failed = path;
 	struct stat st;
 	int code = CTL_OK;
 
 	if (!pem)
-		code = say_no_memory();
-	else if (stat(path, &st) < 0 ||
-	    newfile_write(&file, path, pem_text(pem), st.st_mode & 07777, &st) <
-		0)
-		code = say_no_file(path);
-	else if (keep_old(path, old) < 0)
-		code = say_no_file(old);
-	else if (newfile_replace(&file) < 0)
-		code = say_no_file(path);
+		return say_no_memory();
+	if (stat(path, &st) == 0 &&
+	    newfile_write(&file, path, pem_text(pem), st.st_mode & 07777,
+		&st) == 0)
+		failed = swap(&file, path, old);
+	if (failed)
+		code = say_no_file(failed);
 	newfile_drop(&file);
 	pem_free(pem);
 	return code;
