@@ -163,6 +163,26 @@ class Upgraded(EndsCase):
         _, c = self.upgraded(script)
         self.assertRaises((Ragged, Reset), c.rest)
 
+    def test_last_words_of_a_server_that_takes_no_more(self):
+        def script(conn):
+            conn.exactly(100000)
+            conn.send(b"enough")
+            conn.cut()                  # a RST, since bytes are unread
+        _, c = self.upgraded(script)
+
+        def send():
+            try:
+                for _ in range(64):
+                    c.send(noise(1 << 18))
+            except OSError:
+                pass
+        t = threading.Thread(target=send, daemon=True)
+        t.start()
+        self.assertEqual(b"enough", c.exactly(6))
+        with self.assertRaises((Ragged, Reset)):
+            c.rest()
+        t.join(PATIENCE)
+
     def test_client_is_cut(self):
         _, c = self.upgraded(lambda conn: conn.rest())
         c.send(b"bye")
