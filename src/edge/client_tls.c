@@ -164,6 +164,23 @@ client_begin_tls(struct client *c, SSL_CTX *ctx)
 	client_handshake(c);
 }
 
+/* A proxy's URL with http:// where the listener wants https:// in it. OpenSSL
+ * has seen that much and said nothing yet, so the answer can be read. */
+static void
+client_plain_on_listener(struct client *c)
+{
+	struct refusal why = {
+	    .status = 400,
+	    .why = GIVE_UP_CLIENT_TLS,
+	    .detail = "Plain HTTP came to a listener where TLS is spoken: "
+		      "write https:// in the URL of this proxy.",
+	};
+
+	tls_abandon(&c->chan);
+	c->close = true;
+	client_refuse_unread(c, &why);
+}
+
 void
 client_handshake(struct client *c)
 {
@@ -176,6 +193,10 @@ client_handshake(struct client *c)
 		client_timer(c, client_policy(c)->head_timeout_ms);
 		if (c->state == CLIENT_HEAD)
 			client_read_head(c);
+		return;
+	}
+	if (tls_fault_of(c->chan.tls) == TLS_FAULT_HTTP && !c->inner) {
+		client_plain_on_listener(c);
 		return;
 	}
 	client_tls_over(c,

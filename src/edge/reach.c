@@ -43,6 +43,7 @@ end_of(enum tls_fault fault)
 	case TLS_FAULT_NONE:
 	case TLS_FAULT_ALERT:
 	case TLS_FAULT_PROTOCOL:
+	case TLS_FAULT_HTTP:
 		break;
 	}
 	return ATTEMPT_TLS;

@@ -107,6 +107,15 @@ tls_free(struct tls *t)
 	}
 }
 
+void
+tls_abandon(struct chan *c)
+{
+	struct tls *t = c->tls;
+
+	c->tls = t->below;
+	session_free(t);
+}
+
 static void
 adopt(struct chan *c, struct tls *t)
 {

@@ -26,6 +26,7 @@ enum tls_fault {
 	TLS_FAULT_CERTIFICATE, /* the peer's certificate does not verify */
 	TLS_FAULT_ALERT,       /* the peer said why, in an alert */
 	TLS_FAULT_PROTOCOL,    /* it speaks another TLS, or none */
+	TLS_FAULT_HTTP,        /* a client speaks plain HTTP */
 	TLS_FAULT_MEMORY,
 };
 
@@ -79,6 +80,9 @@ bool tls_pending(const struct tls *t);
 bool tls_shutdown(struct tls *t);
 /* Nothing more may be said, not even that. */
 void tls_cut(struct tls *t);
+/* The handshake failed before a word of it was said: c is as without it. What
+ * was read is lost. */
+void tls_abandon(struct chan *c);
 /* With those that it runs in. Takes NULL. */
 void tls_free(struct tls *t);
 

@@ -42,8 +42,6 @@ static const struct {
 } words[] = {
     /* Only the look at a client's SNI refuses in this way. */
     {SSL_R_CALLBACK_FAILED, "the client asks for another host (SNI)"},
-    {SSL_R_HTTP_REQUEST, "plain HTTP came where TLS is spoken"},
-    {SSL_R_HTTPS_PROXY_REQUEST, "plain HTTP came where TLS is spoken"},
     {SSL_R_WRONG_VERSION_NUMBER, "the other side does not speak TLS there"},
 };
 
@@ -90,6 +88,10 @@ tls_find_fault(struct tls *t)
 	} else if (t->lost || t->mute || t->end) {
 		set_fault(t, TLS_FAULT_LOST,
 		    "the connection was closed during the TLS handshake");
+	} else if (reason == SSL_R_HTTP_REQUEST ||
+	    reason == SSL_R_HTTPS_PROXY_REQUEST) {
+		set_fault(t, TLS_FAULT_HTTP,
+		    "plain HTTP came where TLS is spoken");
 	} else if (!tls_find_alert(t, err)) {
 		set_fault(t, TLS_FAULT_PROTOCOL, words_for(err));
 	}

@@ -11,7 +11,7 @@ from test_clients import need
 from tls import (Leaf, TLS11, TLS12, TLS13, TlsSocket, client_context, pki,
                  secure)
 from tlscase import API, TlsCase, own_ca
-from wire import PATIENCE, Reset, noise
+from wire import Cut, Malformed, PATIENCE, Reset, noise
 
 PROXY = "proxy.test"
 
@@ -117,13 +117,17 @@ class Listener(ListenerCase):
 
     def test_plain_http_is_no_way_in(self):
         o, d = self.origin(answer(200)), self.listening()
+        for method in ("GET", "POST", "CONNECT"):
+            c = self.connect(d, 1)
+            r = c.get(o.authority if method == "CONNECT" else o.url(),
+                      method=method)
+            self.assert_own(400, "client-tls", r)
+            self.assertTrue(c.at_end())
+            self.assertIn(b"https://", r.body)
         c = self.connect(d, 1)
-        c.ask("GET", o.url())
-        try:
-            got = c.rest()
-        except Reset as e:
-            got = e.got
-        self.assertNotIn(b"200", got)
+        c.ask("OPTIONS", o.url())       # OpenSSL does not know it by sight
+        with self.assertRaises((Cut, Malformed)):
+            c.response()
         self.assertEqual([], o.conns)
         d.wait_log("reason=client-tls")
 
