@@ -83,7 +83,8 @@ def clean_env(extra=None):
     # tell growth from habit.
     env["ASAN_OPTIONS"] = "quarantine_size_mb=4:detect_leaks=1"
     env["UBSAN_OPTIONS"] = "print_stacktrace=1"
-    env["TSAN_OPTIONS"] = "exitcode=66"
+    env["TSAN_OPTIONS"] = "exitcode=66:suppressions=" + os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "tsan.supp")
     env.update(extra or {})
     return env
 
