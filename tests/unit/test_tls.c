@@ -512,7 +512,7 @@ static void
 close_when_something_is_unsent_then_no_goodbye(void **state)
 {
 	struct rig *r = *state;
-	int err;
+	int err = SSL_ERROR_NONE;
 
 	rig_established(r, false);
 	(void)fill_socket(r);
