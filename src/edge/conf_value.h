@@ -2,7 +2,7 @@
 /*
  * conf_value: what one word of the configuration means: numbers with units,
  * rates, addresses, blocks. Text in, number out; it knows no option and no
- * file. Internal to the configuration.
+ * file. Internal to the configuration and to dest.c, which applies it.
  *
  * All return 0, or -1 with *ret_why (static): what is wrong with the text.
  */

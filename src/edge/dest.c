@@ -8,8 +8,7 @@
  */
 #include "edge/dest.h"
 
-#include <arpa/inet.h>
-
+#include "edge/conf_value.h"
 #include "policy/pattern.h"
 
 bool
@@ -86,16 +85,9 @@ dest_addr_allowed(const struct conf *c, const struct sockaddr *sa)
 bool
 dest_literal(struct span host, struct in6_addr *ret)
 {
-	char text[INET6_ADDRSTRLEN];
-	struct sockaddr_in v4 = {.sin_family = AF_INET};
+	const char *why;
 
-	if (host.n == 0 || host.n >= sizeof(text))
-		return false;
-	memcpy(text, host.p, host.n);
-	text[host.n] = '\0';
-	if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
-		return conf_in6_of((const struct sockaddr *)&v4, ret);
-	return inet_pton(AF_INET6, text, ret) == 1;
+	return value_address(host, ret, &why) == 0;
 }
 
 static bool

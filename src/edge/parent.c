@@ -13,13 +13,10 @@
  */
 #include "parent.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 
 #include "base/mem.h"
-#include "dest.h"
 #include "intake.h"
-#include "policy/pattern.h"
 #include "proto/forward.h"
 
 #define PARENT_READS_MAX 16 /* in one go; then the others' turn */
@@ -40,21 +37,10 @@ static const struct hint_cfg parent_hints = {&retry_after, 1};
 
 /* --- which way ------------------------------------------------------------ */
 
-static bool
-places_have(const struct conf_places *p, struct span host, uint16_t port)
-{
-	struct in6_addr a;
-
-	if (p->all || rules_find_host(&p->hosts, host, port))
-		return true;
-	return dest_literal(host, &a) && conf_nets_have(&p->nets, &a);
-}
-
 const struct conf_parent *
 parent_for(const struct conf_service *s, struct span host, uint16_t port)
 {
-	if (!s->parent.host ||
-	    (s->no_proxy && places_have(s->no_proxy, host, port)))
+	if (!s->parent.host || conf_places_name(s->no_proxy, host, port))
 		return NULL;
 	return &s->parent;
 }

@@ -298,8 +298,9 @@ release(struct tls *t)
 		ERR_clear_error();
 }
 
-ssize_t
-tls_read(struct tls *t, void *p, size_t n)
+static ssize_t
+take(struct tls *t, int (*how)(SSL *, void *, size_t, size_t *), void *p,
+    size_t n)
 {
 	ssize_t out;
 	size_t got;
@@ -309,27 +310,24 @@ tls_read(struct tls *t, void *p, size_t n)
 		return broke(t);
 	t->taken = 0;
 	ERR_clear_error();
-	res = SSL_read_ex(t->ssl, p, n, &got);
+	res = how(t->ssl, p, n, &got);
 	out = res == 1 ? (ssize_t)got : read_result(t, res);
 	release(t);
 	return out;
 }
 
+ssize_t
+tls_read(struct tls *t, void *p, size_t n)
+{
+	return take(t, SSL_read_ex, p, n);
+}
+
 int
 tls_peek(struct tls *t)
 {
-	size_t got;
 	char byte;
-	int res;
 
-	if (t->broken)
-		return broke(t);
-	t->taken = 0;
-	ERR_clear_error();
-	res = SSL_peek_ex(t->ssl, &byte, 1, &got);
-	res = res == 1 ? 1 : read_result(t, res);
-	release(t);
-	return res;
+	return (int)take(t, SSL_peek_ex, &byte, 1);
 }
 
 bool
