@@ -129,7 +129,7 @@ class Curl(ClientCase):
         self.assertEqual(b"".join(self.files["/%d" % i] for i in range(5)),
                          out)
         self.assertEqual(["/%d" % i for i in range(5)],
-                         [r["path"] for r in self.proxy.records()])
+                         [r["path"] for r in self.proxy.wait_records(5)])
         self.check_absorbed(5)
 
     @need("curl")

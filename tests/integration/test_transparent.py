@@ -545,7 +545,8 @@ table inet abided {
         self.assertEqual("ok", self.curl(
             "--resolve", where % s.port, "--cacert", d.ca, s.url(),
             before=lan.enter))
-        self.assertEqual({lan.THERE}, {r["client"] for r in d.records()})
+        self.assertEqual({lan.THERE},
+                         {r["client"] for r in d.wait_records(2)})
 
 
 class Manual(Transparent):
