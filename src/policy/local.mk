@@ -10,4 +10,5 @@ POLICY_FILES = \
 	src/policy/policy.h \
 	src/policy/rules.c src/policy/rules.h \
 	src/policy/service.c src/policy/service.h \
-	src/policy/verdict.c src/policy/verdict.h
+	src/policy/verdict.c src/policy/verdict.h \
+	src/policy/when.h
