@@ -85,7 +85,8 @@ upstream_final(struct upstream *u, const struct head *h)
 	upstream_note_keep(u, h);
 	/* A hint counts from here, not from the start of this turn. */
 	worker_now(u->worker);
-	request_got_head(&x->r, h, u->served > 0);
+	request_got_head(&x->r, h, &(struct body_view){.whole = false},
+	    u->served > 0);
 	return true;
 }
 

@@ -305,32 +305,7 @@ request_sent(struct request *r)
 	flow_enter(r, REQUEST_AWAITING, flow_earlier(r->deadline_ms, due));
 }
 
-static void
-flow_note_status(struct request *r, int status)
-{
-	if (r->nstatuses < REQUEST_STATUSES_MAX)
-		r->statuses[r->nstatuses] = (short)status;
-	r->nstatuses++;
-	r->last_status = status;
-}
-
-static void
-flow_deliver(struct request *r, const struct attempt *a, bool throttled,
-    enum give_up why)
-{
-	struct stats *s = &r->engine->stats;
-
-	if (throttled)
-		STATS_ADD(s->leaked, 1);
-	else if (r->last_throttled && a->status < 400)
-		STATS_ADD(s->absorbed, 1);
-	r->gave_up = why;
-	r->head_ms = r->engine->now_ms;
-	flow_enter(r, REQUEST_RELAYING, flow_in(r, r->policy->idle_timeout_ms));
-	r->engine->ports->relay(r);
-}
-
-static void
+void
 flow_retry(struct request *r, const struct verdict *v)
 {
 	r->retries++;
@@ -342,41 +317,6 @@ flow_retry(struct request *r, const struct verdict *v)
 		    flow_earlier(v->at_ms, request_limit_ms(r)));
 	else
 		flow_ask(r);
-}
-
-void
-request_got_head(struct request *r, const struct head *h, bool reused)
-{
-	struct engine *e = r->engine;
-	struct attempt a = {
-	    .end = ATTEMPT_ANSWER,
-	    .status = h->status,
-	    .reused = reused,
-	    .sent = true,
-	};
-	struct verdict v;
-	bool throttled;
-
-	if (AB_NEVER(
-		r->state != REQUEST_SENDING && r->state != REQUEST_AWAITING))
-		return;
-	r->answer_in_hand = true;
-	flow_note_status(r, h->status);
-	throttled = verdict_throttled(&r->policy->verdict, &a);
-	if (throttled) {
-		STATS_ADD(e->stats.throttled, 1);
-		a.hint = hint_find(&r->policy->hint, h, e->ports->wall_ms(e));
-		r->last_throttled = h->status;
-	}
-	v = dispatch_outcome(r, &a);
-	if (v.kind != VERDICT_RETRY || r->policy->dry_run) {
-		flow_deliver(r, &a, throttled, v.why);
-		return;
-	}
-	STATS_ADD(e->stats.discarded, 1);
-	r->answer_in_hand = false;
-	e->ports->discard(r);
-	flow_retry(r, &v);
 }
 
 static int

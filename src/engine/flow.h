@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * flow: between the files that make a request's transitions: flow.c (events),
- * flow_end.c (the last ones) and flow_time.c (time running out).
+ * flow_answer.c (an answer), flow_end.c (the last events) and flow_time.c (time
+ * running out).
  */
 #ifndef AB_FLOW_H
 #define AB_FLOW_H
@@ -26,6 +27,8 @@ void flow_answer(struct request *r, int status, enum give_up why,
 /* The same with the true time to come back. status 0: the one that shut the
  * key, or 503. */
 void flow_answer_later(struct request *r, int status, enum give_up why);
+/* Goes back to the line, or to a back-off of its own. */
+void flow_retry(struct request *r, const struct verdict *v);
 void flow_end(struct request *r);
 /* Ends it with both connections; why: NONE leaves what it has. */
 void flow_cut(struct request *r, enum give_up why);

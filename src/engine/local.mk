@@ -5,6 +5,7 @@ ENGINE_FILES = \
 	src/engine/dispatch_line.c src/engine/dispatch_line.h \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/flow.c src/engine/flow.h \
+	src/engine/flow_answer.c \
 	src/engine/flow_end.c \
 	src/engine/flow_time.c \
 	src/engine/key.c src/engine/key.h \

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "body.h"
 #include "engine.h"
-#include "policy/policy.h"
+#include "policy/reading.h"
 
 #define REQUEST_STATUSES_MAX 8 /* upstream statuses kept for the log */
 
@@ -100,8 +100,10 @@ void request_body_over(struct request *r);   /* body.once is set */
  * key has been shut meanwhile; the connection was discarded. */
 AB_MUST bool request_connected(struct request *r, bool reused);
 void request_sent(struct request *r);
-/* A final response head: any but 1xx, and 101. */
-void request_got_head(struct request *r, const struct head *h, bool reused);
+/* A final response head: any but 1xx, and 101. body: as much of it as
+ * request_look asked for. */
+void request_got_head(struct request *r, const struct head *h,
+    const struct body_view *body, bool reused);
 void request_failed(struct request *r, const struct attempt *a);
 void request_relayed(struct request *r);
 void request_cut(struct request *r);         /* the upstream broke off while relaying */

@@ -8,6 +8,7 @@ POLICY_FILES = \
 	src/policy/line.c src/policy/line.h \
 	src/policy/pattern.c src/policy/pattern.h \
 	src/policy/policy.h \
+	src/policy/reading.c src/policy/reading.h \
 	src/policy/rules.c src/policy/rules.h \
 	src/policy/service.c src/policy/service.h \
 	src/policy/verdict.c src/policy/verdict.h \

@@ -6,6 +6,7 @@
  * time.
  *
  *    answer, a throttling status  -> learn refusal -> RETRY or GIVE_UP
+ *    answer, for good             -> learn neutral -> GIVE_UP
  *    answer, any other status     -> learn ok      -> DELIVER
  *    reused connection lost       -> nothing yet   -> RECONNECT
  *    any other failure            -> learn neutral -> RETRY or GIVE_UP
@@ -68,8 +69,16 @@ verdict_idempotent(struct span method)
 bool
 verdict_throttled(const struct verdict_cfg *cfg, const struct attempt *a)
 {
-	return a->end == ATTEMPT_ANSWER &&
+	if (a->end != ATTEMPT_ANSWER || a->says == SAYS_PERMANENT)
+		return false;
+	return a->says == SAYS_THROTTLED ||
 	    verdict_statuses_has(&cfg->retry_on, a->status);
+}
+
+int
+verdict_refusal_status(const struct attempt *a)
+{
+	return a->status < 400 ? 429 : a->status;
 }
 
 static struct verdict
@@ -104,8 +113,8 @@ learn_refusal(const struct scene *c, int64_t *ret_wait_ms)
 	if (!counts && hint_ms > 0)
 		wait_ms = hint_ms;
 	(void)service_throttled(c->s, c->service_cfg, c->t, c->now_ms,
-	    c->a->status, wait_ms, hint_ms > 0 && wait_ms <= hint_ms,
-	    jitter_ms);
+	    verdict_refusal_status(c->a), wait_ms,
+	    hint_ms > 0 && wait_ms <= hint_ms, jitter_ms);
 
 	if (c->s->state == SERVICE_SHUT && c->s->until_ms > c->now_ms) {
 		*ret_wait_ms = c->s->until_ms - c->now_ms - c->s->jitter_ms;
@@ -288,6 +297,10 @@ verdict_of(const struct verdict_cfg *cfg, const struct backoff_cfg *backoff,
 
 	if (verdict_throttled(cfg, a))
 		return of_refusal(&c);
+	if (a->end == ATTEMPT_ANSWER && a->says == SAYS_PERMANENT) {
+		service_neutral(s, t, now_ms);
+		return give_up(GIVE_UP_PERMANENT);
+	}
 	if (a->end == ATTEMPT_ANSWER) {
 		service_ok(s, service_cfg, t, now_ms);
 		return (struct verdict){.kind = VERDICT_DELIVER};

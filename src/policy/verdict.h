@@ -46,7 +46,8 @@
 	X(PARENT, "parent-proxy")                      \
 	X(PROXY_AUTH, "proxy-auth")                    \
 	X(MISDIRECTED, "misdirected")                  \
-	X(CLIENT_TLS, "client-tls")
+	X(CLIENT_TLS, "client-tls")                    \
+	X(PERMANENT, "permanent-refusal")
 enum give_up {
 #define X(id, text) GIVE_UP_##id,
 	GIVE_UP_LIST(X)
@@ -103,9 +104,17 @@ enum attempt_end {
 	ATTEMPT_PARENT,           /* the parent proxy refused the way: final */
 };
 
+/* What a rule says about an answer (see reading.h). */
+enum attempt_says {
+	SAYS_STATUS,      /* nothing: its status decides */
+	SAYS_THROTTLED,   /* it is a refusal, whatever its status */
+	SAYS_PERMANENT,   /* it is none that a wait would mend */
+};
+
 struct attempt {
 	enum attempt_end end;
 	int status;       /* ATTEMPT_ANSWER; ATTEMPT_PARENT: to answer with */
+	enum attempt_says says; /* ATTEMPT_ANSWER */
 	struct hint hint; /* ATTEMPT_ANSWER; ATTEMPT_PARENT: its Retry-After */
 	bool reused;      /* the connection had served before */
 	bool sent;        /* any byte of the request was written */
@@ -129,6 +138,8 @@ struct verdict {
 };
 
 bool verdict_throttled(const struct verdict_cfg *cfg, const struct attempt *a);
+/* The status of the refusal; 429 where it hides behind one below 400. */
+int verdict_refusal_status(const struct attempt *a);
 
 /*
  * The one decision. Learns t into *s once (service_ok, _throttled, _neutral);
@@ -145,7 +156,9 @@ bool verdict_throttled(const struct verdict_cfg *cfg, const struct attempt *a);
  * (without jitter) is over max_wait, the hold ends after the deadline, or the
  * key is cut off. The reason given is the first that holds, in this order:
  * NO_RETRIES, METHOD, BODY/SPILL, MAX_WAIT, CUTOFF, RETRIES, SIGNATURE or
- * DEADLINE. All other answers are delivered, and prove that nothing throttles.
+ * DEADLINE. One that no wait would mend is given up at once (PERMANENT), and
+ * says nothing about the key's limits. All other answers are delivered, and
+ * prove that nothing throttles.
  *
  * A lost connection that was reused gives one RECONNECT where nothing was sent,
  * or the request is repeatable and replayable. A fresh one: retry_reset, at

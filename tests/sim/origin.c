@@ -143,7 +143,8 @@ try_answer(struct world *w, void *arg)
 	j->head = strdup(t->step->fields);
 	note_hint(t, &h);
 	world_tell(w, "#%u attempt %u got %d", j->n, t->n, h.status);
-	request_got_head(&j->r, &h, t->reused);
+	request_got_head(&j->r, &h, &(struct body_view){.whole = false},
+	    t->reused);
 }
 
 static void

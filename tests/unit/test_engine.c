@@ -197,7 +197,8 @@ job_step(struct worker *w, struct job *j)
 		}
 		return;
 	}
-	request_got_head(r, dice < 3 ? &refusal : &success, false);
+	request_got_head(r, dice < 3 ? &refusal : &success,
+	    &(struct body_view){.whole = false}, false);
 }
 
 /* Now and then a client leaves, wherever its request is. */

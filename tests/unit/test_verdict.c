@@ -77,6 +77,59 @@ verdict_throttled_needs_an_answer(void **state)
 	assert_false(verdict_throttled(&g.cfg, &a));
 }
 
+static void
+verdict_of_permanent_answer_is_final_and_shuts_nothing(void **state)
+{
+	struct rig g = rig_new();
+	struct attempt a = answer(429, 5000);
+
+	(void)state;
+	a.says = SAYS_PERMANENT;
+	g.s.fails = 2;
+	rig_begin(&g, 0);
+	assert_gave_up(rig_end(&g, &a, 100), GIVE_UP_PERMANENT);
+	assert_int_equal(g.s.state, SERVICE_OPEN);
+	assert_int_equal(g.s.fails, 2);
+	assert_false(verdict_throttled(&g.cfg, &a));
+}
+
+/* It says nothing about the limits, so the next one is the probe. */
+static void
+verdict_of_permanent_answer_to_probe_leaves_the_next_one(void **state)
+{
+	struct rig g = rig_new();
+	struct attempt a = answer(429, 0);
+
+	(void)state;
+	service_hold(&g.s, 1000);
+	rig_begin(&g, 1000);
+	assert_int_equal(g.s.state, SERVICE_PROBE);
+	a.says = SAYS_PERMANENT;
+	assert_gave_up(rig_end(&g, &a, 1100), GIVE_UP_PERMANENT);
+	rig_begin(&g, 1100);
+	assert_int_equal(g.s.state, SERVICE_PROBE);
+}
+
+static void
+verdict_of_refusal_by_rule_is_to_retry(void **state)
+{
+	static const struct {
+		int status, shut_status;
+	} cases[] = {{200, 429}, {302, 429}, {400, 400}, {403, 403},
+	    {529, 529}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rig g = rig_new();
+		struct attempt a = answer(cases[i].status, 2000);
+
+		a.says = SAYS_THROTTLED;
+		rig_begin(&g, 0);
+		assert_retry(rig_end(&g, &a, 100), 100 + 2000 + 750);
+		assert_int_equal(g.s.shut_status, cases[i].shut_status);
+	}
+}
+
 /* --- the wait ------------------------------------------------------------ */
 
 static void
@@ -464,6 +517,11 @@ main(void)
 	    cmocka_unit_test(verdict_of_listed_statuses_is_to_retry),
 	    cmocka_unit_test(verdict_statuses_are_a_set),
 	    cmocka_unit_test(verdict_throttled_needs_an_answer),
+	    cmocka_unit_test(
+		verdict_of_permanent_answer_is_final_and_shuts_nothing),
+	    cmocka_unit_test(
+		verdict_of_permanent_answer_to_probe_leaves_the_next_one),
+	    cmocka_unit_test(verdict_of_refusal_by_rule_is_to_retry),
 	    cmocka_unit_test(verdict_wait_is_the_larger_of_hint_and_own),
 	    cmocka_unit_test(verdict_invalid_hint_is_no_hint),
 	    cmocka_unit_test(
