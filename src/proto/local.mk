@@ -24,5 +24,7 @@ PROTO_FILES = \
 	src/proto/reply.h \
 	src/proto/rewrite.c \
 	src/proto/rewrite.h \
+	src/proto/sse.c \
+	src/proto/sse.h \
 	src/proto/target.c \
 	src/proto/target.h

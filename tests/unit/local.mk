@@ -53,6 +53,7 @@ UNIT_TESTS = \
 	tests/unit/test_service_any \
 	tests/unit/test_service_slow \
 	tests/unit/test_span \
+	tests/unit/test_sse \
 	tests/unit/test_strbuf \
 	tests/unit/test_target \
 	tests/unit/test_timer \
