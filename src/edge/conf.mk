@@ -21,6 +21,7 @@ CONF_FILES = \
 	src/edge/conf_problem.h \
 	src/edge/conf_set.c \
 	src/edge/conf_set.h \
+	src/edge/conf_set_learn.c \
 	src/edge/conf_set_policy.c \
 	src/edge/conf_set_proxy.c \
 	src/edge/conf_set_tls.c \

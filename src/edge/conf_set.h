@@ -59,6 +59,9 @@ int conf_set_hosts(struct conf_setter *to, struct span item);
 int conf_set_route(struct conf_setter *to, struct span item);
 int conf_set_key(struct conf_setter *to, struct span item);
 
+/* Of learning and retrying. */
+int conf_set_budget(struct conf_setter *to, struct span item);
+
 /* The field of the option at hand. */
 void *conf_field(const struct conf_setter *to);
 int conf_set_bad(struct conf_setter *to, const char *why);

@@ -264,6 +264,13 @@ const struct conf_option conf_options[] = {
 	.choices = resets, .def = "idempotent",
 	.help = "Retry where the connection was lost before the answer's head.",
 }, {
+	POLICY(budget), .key = "retry_budget", .set = conf_set_budget, .def = "off",
+	.takes = "PERCENT% (1 to 1000), NUMBER/UNIT with UNIT ms, s, min, h or day, or both with a "
+	        "+ between; or off",
+	.help = "How many retries there may be, over all requests of the service: so many per "
+	        "hundred requests of the last 10 s, and so many per time on top (20% + 10/s). One "
+	        "more is not made: the answer is passed on.",
+}, {
 	POLICY(bucket), .key = "rate", .set = conf_set_rate, .list = true, .none = true,
 	.def = "none",
 	.takes = "a list of NUMBER/UNIT with UNIT ms, s, min, h or day, each may end in \"burst "

@@ -40,6 +40,7 @@ key_cfg_of(const struct policy *p)
 	return (struct key_cfg){
 	    .service = p->service,
 	    .bucket = p->bucket,
+	    .budget = p->budget,
 	    .concurrency = p->concurrency,
 	    .queue = p->queue,
 	    .max_keys = p->max_keys,

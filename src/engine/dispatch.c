@@ -192,6 +192,21 @@ keeps_slot(const struct verdict *v, const struct attempt *a)
 	return false;
 }
 
+/* Each request counts once, with its first outcome, and then pays for its own
+ * retries as others do. */
+static bool
+key_affords(struct key *k, const struct request *r, const struct verdict *v)
+{
+	int64_t now_ms = key_now(r->engine);
+
+	if (!k->cfg.budget.on || v->kind == VERDICT_RECONNECT)
+		return true;
+	if (r->retries == 0)
+		keygroup_count_request(k->group, now_ms);
+	return v->kind != VERDICT_RETRY ||
+	    keygroup_take_retry(k->group, now_ms);
+}
+
 struct verdict
 dispatch_outcome(struct request *r, const struct attempt *a)
 {
@@ -212,6 +227,8 @@ dispatch_outcome(struct request *r, const struct attempt *a)
 	v = verdict_of(&p->verdict, &p->backoff, &k->cfg.service, &vr, a,
 	    held ? &k->service : &copy, held ? &r->ticket : &none,
 	    key_now(e) + e->grain_ms, u_own, u_jitter);
+	if (!key_affords(k, r, &v))
+		v = verdict_over_budget(a);
 	r->learned = v.kind != VERDICT_RECONNECT;
 	key_sweep(k, e);
 	if (held && !keeps_slot(&v, a))

@@ -45,6 +45,7 @@ keygroup_free(struct keygroup *g)
 	}
 	map_clear(&g->map);
 	pthread_mutex_destroy(&g->lock);
+	pthread_mutex_destroy(&g->budget_lock);
 	mem_free(g->name);
 	mem_free(g);
 }
@@ -63,7 +64,8 @@ keys_free(struct keys *ks)
 }
 
 static struct keygroup *
-keygroup_new(struct keys *ks, struct span name)
+keygroup_new(struct keys *ks, struct span name, const struct key_cfg *cfg,
+    int64_t now_ms)
 {
 	struct keygroup *g = mem_zalloc(sizeof(*g));
 
@@ -76,8 +78,10 @@ keygroup_new(struct keys *ks, struct span name)
 		return NULL;
 	}
 	pthread_mutex_init(&g->lock, NULL);
+	pthread_mutex_init(&g->budget_lock, NULL);
 	list_init(&g->lru);
 	g->keys = ks;
+	budget_init(&g->budget, &cfg->budget, now_ms);
 	list_push_back(&ks->all, &g->all);
 	map_add(&ks->groups, &g->node, hash_bytes(&ks->hash, name.p, name.n));
 	return g;
@@ -120,10 +124,13 @@ keys_group(struct keys *ks, struct span name, const struct key_cfg *cfg,
 	pthread_mutex_lock(&ks->lock);
 	g = keygroup_find(ks, name);
 	if (!g)
-		g = keygroup_new(ks, name);
+		g = keygroup_new(ks, name, cfg, now_ms);
 	pthread_mutex_unlock(&ks->lock);
 	if (!g)
 		return NULL;
+	pthread_mutex_lock(&g->budget_lock);
+	budget_reconfigure(&g->budget, &cfg->budget, now_ms);
+	pthread_mutex_unlock(&g->budget_lock);
 	pthread_mutex_lock(&g->lock);
 	g->cfg = *cfg;
 	while ((n = map_walk(&g->map, &pos, n)))
@@ -244,4 +251,23 @@ key_put(struct key *k)
 	if (atomic_fetch_sub(&k->refs, 1) == 1)
 		list_push_back(&g->lru, &k->lru);
 	pthread_mutex_unlock(&g->lock);
+}
+
+void
+keygroup_count_request(struct keygroup *g, int64_t now_ms)
+{
+	pthread_mutex_lock(&g->budget_lock);
+	budget_request(&g->budget, now_ms);
+	pthread_mutex_unlock(&g->budget_lock);
+}
+
+bool
+keygroup_take_retry(struct keygroup *g, int64_t now_ms)
+{
+	bool may;
+
+	pthread_mutex_lock(&g->budget_lock);
+	may = budget_retry(&g->budget, now_ms);
+	pthread_mutex_unlock(&g->budget_lock);
+	return may;
 }

@@ -5,7 +5,7 @@
  * max_keys: the one unused longest goes first, those that are shut last.
  *
  * Any thread; one mutex per key, held only for policy arithmetic. Lock order:
- * group, then key, then an engine's mail.
+ * group, then key, then an engine's mail or the group's budget.
  *
  * Who wakes the line: whoever changes a key's state calls key_pump under its
  * lock, which admits what may go and arms the caller's own timer for when more
@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "base/timer.h"
 #include "policy/bucket.h"
+#include "policy/budget.h"
 #include "policy/line.h"
 #include "policy/service.h"
 
@@ -30,6 +31,7 @@ struct engine;
 struct key_cfg {
 	struct service_cfg service;
 	struct bucket_cfg bucket;
+	struct budget_cfg budget; /* of the group */
 	uint32_t concurrency; /* 0: no limit */
 	uint32_t queue;       /* places in line */
 	uint32_t max_keys;    /* of the group */
@@ -75,6 +77,8 @@ struct keygroup {
 	struct map map;
 	struct list lru;          /* oldest first */
 	struct key_cfg cfg;
+	pthread_mutex_t budget_lock;
+	struct budget budget;     /* under budget_lock */
 	char *name;               /* owns; "" for [defaults] */
 	struct keys *keys;        /* shared */
 };
@@ -99,5 +103,10 @@ struct keygroup *keys_group(struct keys *ks, struct span name,
 struct key *key_get(struct keygroup *g, uint64_t id, struct span label);
 void key_ref(struct key *k);
 void key_put(struct key *k);
+
+/* A request of this group has had its first outcome. */
+void keygroup_count_request(struct keygroup *g, int64_t now_ms);
+/* Takes a retry out of the budget, where there is one. False: it is used up. */
+AB_MUST bool keygroup_take_retry(struct keygroup *g, int64_t now_ms);
 
 #endif

@@ -2,6 +2,7 @@
 POLICY_FILES = \
 	src/policy/backoff.c src/policy/backoff.h \
 	src/policy/bucket.c src/policy/bucket.h \
+	src/policy/budget.c src/policy/budget.h \
 	src/policy/expiry.c src/policy/expiry.h \
 	src/policy/hint.c src/policy/hint.h \
 	src/policy/instant.c src/policy/instant.h \

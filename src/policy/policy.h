@@ -8,6 +8,7 @@
 
 #include "backoff.h"
 #include "bucket.h"
+#include "budget.h"
 #include "hint.h"
 #include "service.h"
 #include "verdict.h"
@@ -35,6 +36,7 @@ struct policy {
 	struct service_cfg service;
 	struct hint_cfg hint;
 	struct bucket_cfg bucket;
+	struct budget_cfg budget;  /* of retries */
 	uint32_t concurrency;      /* 0: no limit */
 	uint32_t queue;            /* places in line */
 	int64_t queue_timeout_ms;  /* <= deadline_ms */

@@ -309,3 +309,10 @@ verdict_of(const struct verdict_cfg *cfg, const struct backoff_cfg *backoff,
 		return (struct verdict){.kind = VERDICT_RECONNECT};
 	return of_failure(&c);
 }
+
+struct verdict
+verdict_over_budget(const struct attempt *a)
+{
+	return give_up(
+	    a->end == ATTEMPT_ANSWER ? GIVE_UP_BUDGET : failure_name(a->end));
+}

@@ -47,7 +47,8 @@
 	X(PROXY_AUTH, "proxy-auth")                    \
 	X(MISDIRECTED, "misdirected")                  \
 	X(CLIENT_TLS, "client-tls")                    \
-	X(PERMANENT, "permanent-refusal")
+	X(PERMANENT, "permanent-refusal")              \
+	X(BUDGET, "retry-budget")
 enum give_up {
 #define X(id, text) GIVE_UP_##id,
 	GIVE_UP_LIST(X)
@@ -175,5 +176,11 @@ struct verdict verdict_of(const struct verdict_cfg *cfg,
     const struct verdict_request *r, const struct attempt *a,
     struct service *s, const struct ticket *t, int64_t now_ms,
     double u_own, double u_jitter);
+/*
+ * In place of a RETRY for which the service's budget has nothing left: it is
+ * asked last of all, since only a retry that would be made takes from it. An
+ * answer in hand: BUDGET; of a failure the reason stays the failure itself.
+ */
+struct verdict verdict_over_budget(const struct attempt *a);
 
 #endif

@@ -147,6 +147,22 @@ set_rates(struct settings *s, struct words *w)
 	} while (words_take(w, ","));
 }
 
+/* "off", "20%", "10/s burst 10", "20% + 10/s". A rate has a burst of 1 here. */
+static void
+set_budget(struct settings *s, struct words *w)
+{
+	struct budget_cfg *b = &s->policy.budget;
+
+	*b = (struct budget_cfg){.on = !words_take(w, "off")};
+	if (!b->on)
+		return;
+	if (words_take_percent(w, &b->percent) && !words_take(w, "+"))
+		return;
+	b->floor = words_rate(w);
+	if (b->floor.burst == 0)
+		b->floor.burst = 1;
+}
+
 static void
 set_strategy(struct settings *s, struct words *w)
 {
@@ -204,7 +220,8 @@ settings_set(struct settings *s, const char *key, struct words *w)
 		void (*set)(struct settings *s, struct words *w);
 	} special[] = {{"strategy", set_strategy},
 	    {"retry_non_idempotent", set_non_idempotent}, {"rate", set_rates},
-	    {"retry_reset", set_reset}, {"wait_headers", set_hints}};
+	    {"retry_reset", set_reset}, {"retry_budget", set_budget},
+	    {"wait_headers", set_hints}};
 
 	words_need(w, "=");
 	if (strcmp(key, "retry_on") == 0) {
@@ -250,6 +267,7 @@ settings_key_cfg(const struct settings *s)
 	return (struct key_cfg){
 	    .service = s->policy.service,
 	    .bucket = s->policy.bucket,
+	    .budget = s->policy.budget,
 	    .concurrency = s->policy.concurrency,
 	    .queue = s->policy.queue,
 	    .max_keys = s->policy.max_keys,

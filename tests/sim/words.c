@@ -225,6 +225,21 @@ words_count(struct words *w)
 }
 
 bool
+words_take_percent(struct words *w, unsigned *ret)
+{
+	const char *end;
+	int64_t v, scale;
+
+	if (words_end(w) || !strchr(w->v[w->at], '%'))
+		return false;
+	end = number(w, words_next(w, "a percentage"), &v, &scale);
+	if (strcmp(end, "%") != 0 || scale != 1)
+		words_bad(w, "a percentage is a whole number and %%");
+	*ret = (unsigned)v;
+	return true;
+}
+
+bool
 words_flag(struct words *w)
 {
 	if (words_take(w, "yes"))

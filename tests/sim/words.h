@@ -50,6 +50,7 @@ void words_done(const struct words *w); /* nothing may follow */
 int64_t words_time_us(struct words *w);  /* 30ms, 1.5s, 2min, 0 */
 int64_t words_count(struct words *w);    /* 12 */
 int64_t words_size(struct words *w);     /* 10B, 5KiB, 1MiB */
+bool words_take_percent(struct words *w, unsigned *ret); /* "20%", if it is one */
 bool words_flag(struct words *w);        /* yes, no */
 /* 90/min, 1.5/s, 10000/day, then perhaps "burst N" (else burst is 0). */
 struct bucket_rate words_rate(struct words *w);

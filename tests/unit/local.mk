@@ -6,11 +6,13 @@ UNIT_TESTS = \
 	tests/unit/test_basic \
 	tests/unit/test_body \
 	tests/unit/test_bucket \
+	tests/unit/test_budget \
 	tests/unit/test_ca \
 	tests/unit/test_chunked \
 	tests/unit/test_conf \
 	tests/unit/test_conf_bad \
 	tests/unit/test_conf_file \
+	tests/unit/test_conf_learn \
 	tests/unit/test_conf_override \
 	tests/unit/test_conf_policy \
 	tests/unit/test_conf_tls \
