@@ -207,6 +207,23 @@ key_affords(struct key *k, const struct request *r, const struct verdict *v)
 	    keygroup_take_retry(k->group, now_ms);
 }
 
+int64_t
+dispatch_own_ms(struct request *r)
+{
+	struct engine *e = r->engine;
+	double u = e->ports->random(e);
+	struct key *k = r->key;
+	struct ticket t = r->ticket;
+	unsigned n;
+
+	pthread_mutex_lock(&k->lock);
+	if (r->grant != GRANT_HELD) /* in a dry run */
+		t = (struct ticket){.epoch = k->service.epoch};
+	n = verdict_nth(r->retries, &k->service, &t);
+	pthread_mutex_unlock(&k->lock);
+	return backoff_own_ms(&r->policy->backoff, n, u);
+}
+
 struct verdict
 dispatch_outcome(struct request *r, const struct attempt *a)
 {

@@ -46,4 +46,7 @@ int64_t dispatch_retry_after_ms(struct request *r, int *ret_shut_status);
 /* The tick of a key: admits what may go. */
 void dispatch_tick(struct timer *t, int64_t now_ms);
 
+/* What own back-off would be after a refusal of this attempt; draws once. */
+int64_t dispatch_own_ms(struct request *r);
+
 #endif

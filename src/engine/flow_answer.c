@@ -31,6 +31,32 @@ flow_deliver(struct request *r, const struct attempt *a, bool throttled,
 	r->engine->ports->relay(r);
 }
 
+/* strategy = custom. Its script runs without any lock: others need the key. */
+static struct custom_wait
+flow_ask_script(struct request *r, const struct head *h,
+    const struct body_view *body, const struct hint *hint)
+{
+	struct engine *e = r->engine;
+	int64_t left_ms = request_limit_ms(r) - e->now_ms;
+	struct custom_ctx c = {
+	    .head = h,
+	    .body = body,
+	    .attempt = r->attempts,
+	    .wall_ms = e->ports->wall_ms(e),
+	    .waited_ms = request_waited_ms(r),
+	    .deadline_ms = left_ms > 0 ? left_ms : 0,
+	    .hint_ms = hint->valid ? hint->wait_ms : 0,
+	    .backoff_ms = dispatch_own_ms(r),
+	};
+	struct custom_wait said = {.kind = CUSTOM_OWN};
+
+	if (e->ports->custom(r, &c, &said) < 0)
+		STATS_ADD(e->stats.script_errors, 1);
+	if (said.kind != CUSTOM_WAIT)
+		said.ms = c.backoff_ms;
+	return said;
+}
+
 void
 request_got_head(struct request *r, const struct head *h,
     const struct body_view *body, bool reused)
@@ -56,6 +82,8 @@ request_got_head(struct request *r, const struct head *h,
 	if (is.throttled) {
 		STATS_ADD(e->stats.throttled, 1);
 		r->last_throttled = verdict_refusal_status(&a);
+		if (r->policy->backoff.strategy == STRATEGY_CUSTOM)
+			a.custom = flow_ask_script(r, h, body, &is.hint);
 	}
 	v = dispatch_outcome(r, &a);
 	if (v.kind != VERDICT_RETRY || r->policy->dry_run) {

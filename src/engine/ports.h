@@ -11,7 +11,7 @@
 #define AB_PORTS_H
 
 #include "base/span.h"
-#include "policy/verdict.h"
+#include "policy/reading.h"
 
 struct engine;
 struct request;
@@ -21,6 +21,18 @@ struct answer {
 	int status;
 	enum give_up why;
 	int64_t retry_after_ms; /* < 0: waiting would not help */
+};
+
+/* What a script is told of a refusal (strategy = custom). */
+struct custom_ctx {
+	const struct head *head;      /* the refusal; borrows, as all here */
+	const struct body_view *body; /* its beginning, if policy.script_body */
+	unsigned attempt;             /* tries made, this one included */
+	int64_t wall_ms;              /* now, since the epoch */
+	int64_t waited_ms;            /* in all, so far */
+	int64_t deadline_ms;          /* left until the deadline, >= 0 */
+	int64_t hint_ms;              /* <= 0: the answer has none */
+	int64_t backoff_ms;           /* what own back-off would be */
 };
 
 struct ports {
@@ -52,6 +64,14 @@ struct ports {
 	void (*parked)(struct request *r);
 	/* The request is over: log it and free it. At the end of a turn. */
 	void (*reap)(struct request *r);
+
+	/*
+	 * Asks the script of the request's policy how long to wait. 0 and
+	 * *ret: OWN (its ms does not count), WAIT or GIVE_UP; or -1: it
+	 * failed, which was logged. No lock is held.
+	 */
+	int (*custom)(struct request *r, const struct custom_ctx *c,
+	    struct custom_wait *ret);
 
 	/* Uniform in [0, 1). */
 	double (*random)(struct engine *e);

@@ -19,7 +19,8 @@
 	X(client_gone)   /* left before its answer */              \
 	X(own_answers)                                             \
 	X(reconnects)    /* rule 14 */                             \
-	X(discarded)     /* answers thrown away for a retry */
+	X(discarded)     /* answers thrown away for a retry */     \
+	X(script_errors) /* strategy = custom: fell back to auto */
 
 struct stats {
 #define X(name) atomic_ullong name;

@@ -4,7 +4,7 @@
  *
  *	         own = base * u * (2^n - 1), at most max    hint
  *	                     \                              /
- *	  exponential, auto:  the larger of the two
+ *	  exponential, auto:  the larger of the two (custom: as auto)
  *	  response_header:    the hint; own where there is none
  *
  * Decides the length alone. It refuses to know the time, where the draws come

@@ -8,7 +8,12 @@
 
 #include "base/span.h"
 
-enum strategy { STRATEGY_AUTO, STRATEGY_EXPONENTIAL, STRATEGY_RESPONSE_HEADER };
+enum strategy {
+	STRATEGY_AUTO,
+	STRATEGY_EXPONENTIAL,
+	STRATEGY_RESPONSE_HEADER,
+	STRATEGY_CUSTOM, /* a script says (verdict.h); what it leaves open: auto */
+};
 
 struct backoff_cfg {
 	enum strategy strategy;
@@ -30,7 +35,7 @@ int64_t backoff_jitter_ms(const struct backoff_cfg *cfg, double u);
 
 /*
  * The wait without jitter. hint_ms <= 0: no hint. Never less than a hint:
- * auto and exponential take the larger of hint and own back-off,
+ * auto, exponential and custom take the larger of hint and own back-off,
  * response_header the hint alone, and own back-off where there is none.
  */
 int64_t backoff_wait_ms(const struct backoff_cfg *cfg, int64_t hint_ms,

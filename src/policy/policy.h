@@ -50,6 +50,8 @@ struct policy {
 	int64_t idle_timeout_ms;
 	bool allow_half_close;
 	bool allow_overrides;
+	bool script_body;          /* strategy = custom: its script looks at the
+	                            * bodies of refusals */
 	bool dry_run;              /* decide, log and count, but relay at once */
 	unsigned nkey;             /* 0: one state for the whole service */
 	struct policy_key_part key[POLICY_KEY_PARTS_MAX];

@@ -95,6 +95,38 @@ larger(unsigned a, unsigned b)
 	return a > b ? a : b;
 }
 
+unsigned
+verdict_nth(unsigned retries, const struct service *s, const struct ticket *t)
+{
+	return larger(retries + 1, service_fails_after(s, t));
+}
+
+/*
+ * How long the refusal shuts the key, without jitter. *ret_told: not by own
+ * back-off, so that it counts even where the refusal comes late.
+ */
+static int64_t
+refusal_wait_ms(const struct scene *c, bool *ret_told)
+{
+	const struct custom_wait *custom = &c->a->custom;
+	int64_t hint_ms = c->a->hint.valid ? c->a->hint.wait_ms : 0;
+	int64_t wait_ms = custom->ms;
+
+	if (custom->kind == CUSTOM_NONE)
+		wait_ms = backoff_wait_ms(c->backoff, hint_ms,
+		    verdict_nth(c->r->retries, c->s, c->t), c->u_own);
+	else if (hint_ms > wait_ms)
+		wait_ms = hint_ms;
+	if (custom->kind == CUSTOM_WAIT) {
+		*ret_told = true;
+		return wait_ms;
+	}
+	if (!service_counts(c->s, c->t) && hint_ms > 0)
+		wait_ms = hint_ms;
+	*ret_told = hint_ms > 0 && wait_ms <= hint_ms;
+	return wait_ms;
+}
+
 /*
  * Learns the refusal. Returns when this request may go again: at the end of
  * the key's hold or, where its refusal came too late to begin one, after its
@@ -103,18 +135,12 @@ larger(unsigned a, unsigned b)
 static int64_t
 learn_refusal(const struct scene *c, int64_t *ret_wait_ms)
 {
-	const struct hint *hint = &c->a->hint;
-	bool counts = service_counts(c->s, c->t);
-	int64_t hint_ms = hint->valid ? hint->wait_ms : 0;
 	int64_t jitter_ms = backoff_jitter_ms(c->backoff, c->u_jitter);
-	unsigned n = larger(c->r->retries + 1, service_fails_after(c->s, c->t));
-	int64_t wait_ms = backoff_wait_ms(c->backoff, hint_ms, n, c->u_own);
+	bool told;
+	int64_t wait_ms = refusal_wait_ms(c, &told);
 
-	if (!counts && hint_ms > 0)
-		wait_ms = hint_ms;
 	(void)service_throttled(c->s, c->service_cfg, c->t, c->now_ms,
-	    verdict_refusal_status(c->a), wait_ms,
-	    hint_ms > 0 && wait_ms <= hint_ms, jitter_ms);
+	    verdict_refusal_status(c->a), wait_ms, told, jitter_ms);
 
 	if (c->s->state == SERVICE_SHUT && c->s->until_ms > c->now_ms) {
 		*ret_wait_ms = c->s->until_ms - c->now_ms - c->s->jitter_ms;
@@ -144,6 +170,8 @@ refusal_final(const struct scene *c, int64_t at_ms, int64_t wait_ms)
 		return GIVE_UP_METHOD;
 	if (!r->replayable)
 		return r->spill_failed ? GIVE_UP_SPILL : GIVE_UP_BODY;
+	if (c->a->custom.kind == CUSTOM_GIVE_UP)
+		return GIVE_UP_SCRIPT;
 	if (wait_ms > r->max_wait_ms)
 		return GIVE_UP_MAX_WAIT;
 	if (service_cut_off(c->s, c->service_cfg, c->t))

@@ -48,7 +48,8 @@
 	X(MISDIRECTED, "misdirected")                  \
 	X(CLIENT_TLS, "client-tls")                    \
 	X(PERMANENT, "permanent-refusal")              \
-	X(BUDGET, "retry-budget")
+	X(BUDGET, "retry-budget")                      \
+	X(SCRIPT, "script")
 enum give_up {
 #define X(id, text) GIVE_UP_##id,
 	GIVE_UP_LIST(X)
@@ -112,11 +113,25 @@ enum attempt_says {
 	SAYS_PERMANENT,   /* it is none that a wait would mend */
 };
 
+/* What a script says about a refusal (strategy = custom). */
+enum custom_kind {
+	CUSTOM_NONE,    /* no script was asked */
+	CUSTOM_OWN,     /* it leaves the wait to own back-off: ms is that one */
+	CUSTOM_WAIT,    /* wait for ms, or for the hint where that is longer */
+	CUSTOM_GIVE_UP, /* relay the refusal; the key is shut as with OWN */
+};
+
+struct custom_wait {
+	enum custom_kind kind;
+	int64_t ms; /* >= 0 */
+};
+
 struct attempt {
 	enum attempt_end end;
 	int status;       /* ATTEMPT_ANSWER; ATTEMPT_PARENT: to answer with */
 	enum attempt_says says; /* ATTEMPT_ANSWER */
 	struct hint hint; /* ATTEMPT_ANSWER; ATTEMPT_PARENT: its Retry-After */
+	struct custom_wait custom; /* ATTEMPT_ANSWER, a refusal */
 	bool reused;      /* the connection had served before */
 	bool sent;        /* any byte of the request was written */
 };
@@ -139,6 +154,10 @@ struct verdict {
 };
 
 bool verdict_throttled(const struct verdict_cfg *cfg, const struct attempt *a);
+/* The n of own back-off after a refusal: of the larger of (retries made + 1) and
+ * the key's consecutive refusals, that of t included. */
+unsigned verdict_nth(unsigned retries, const struct service *s,
+    const struct ticket *t);
 /* The status of the refusal; 429 where it hides behind one below 400. */
 int verdict_refusal_status(const struct attempt *a);
 
@@ -152,11 +171,12 @@ int verdict_refusal_status(const struct attempt *a);
  * becomes of this request. Own back-off is that of the larger of (retries made
  * + 1) and the key's consecutive refusals. Refusals of an earlier epoch bring
  * their hint alone: the back-off of this burst was drawn with its first one.
+ * The wait of a script counts like a hint, and is never shorter than one.
  * The request retries unless: retries are used up or off, the method may not be
  * repeated for this status, the body is not replayable, the wait to come
  * (without jitter) is over max_wait, the hold ends after the deadline, or the
  * key is cut off. The reason given is the first that holds, in this order:
- * NO_RETRIES, METHOD, BODY/SPILL, MAX_WAIT, CUTOFF, RETRIES, SIGNATURE or
+ * NO_RETRIES, METHOD, BODY/SPILL, SCRIPT, MAX_WAIT, CUTOFF, RETRIES, SIGNATURE or
  * DEADLINE. One that no wait would mend is given up at once (PERMANENT), and
  * says nothing about the key's limits. All other answers are delivered, and
  * prove that nothing throttles.

@@ -87,6 +87,33 @@ port_reap(struct request *r)
 	request_clear(r);
 }
 
+/* The script of the simulation says what the answer tells it to. */
+static int
+port_custom(struct request *r, const struct custom_ctx *c,
+    struct custom_wait *ret)
+{
+	struct span says = head_find(c->head, SPAN("x-script"));
+	uint64_t ms;
+
+	world_tell(job_of(r)->world,
+	    "#%u script: attempt %u, waited %lld, left %lld, hint %lld, "
+	    "back-off %lld",
+	    job_of(r)->n, c->attempt, (long long)c->waited_ms,
+	    (long long)c->deadline_ms, (long long)c->hint_ms,
+	    (long long)c->backoff_ms);
+	if (span_eq(says, SPAN("fails")))
+		return -1;
+	if (span_eq(says, SPAN("gives-up")))
+		*ret = (struct custom_wait){.kind = CUSTOM_GIVE_UP};
+	else if (span_eq(says, SPAN("left")))
+		*ret = (struct custom_wait){CUSTOM_WAIT, c->deadline_ms};
+	else if (span_eq(says, SPAN("twice")))
+		*ret = (struct custom_wait){CUSTOM_WAIT, 2 * c->backoff_ms};
+	else if (span_u64(says, &ms) == 0)
+		*ret = (struct custom_wait){CUSTOM_WAIT, (int64_t)ms};
+	return 0;
+}
+
 static double
 port_random(struct engine *e)
 {
@@ -175,6 +202,7 @@ const struct ports sim_ports = {
     .want_body = port_want_body,
     .parked = port_parked,
     .reap = port_reap,
+    .custom = port_custom,
     .random = port_random,
     .wall_ms = port_wall_ms,
     .wake = port_wake,

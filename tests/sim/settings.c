@@ -172,6 +172,8 @@ set_strategy(struct settings *s, struct words *w)
 		s->policy.backoff.strategy = STRATEGY_EXPONENTIAL;
 	else if (words_take(w, "response_header"))
 		s->policy.backoff.strategy = STRATEGY_RESPONSE_HEADER;
+	else if (words_take(w, "custom"))
+		s->policy.backoff.strategy = STRATEGY_CUSTOM;
 	else
 		words_bad(w, "no such strategy");
 }

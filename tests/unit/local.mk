@@ -64,5 +64,6 @@ UNIT_TESTS = \
 	tests/unit/test_tls_memory \
 	tests/unit/test_tls_set \
 	tests/unit/test_verdict \
+	tests/unit/test_verdict_custom \
 	tests/unit/test_verdict_failure \
 	tests/unit/test_ways
