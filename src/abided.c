@@ -102,6 +102,12 @@ choose_file(struct options *o)
 		o->conf_path = ABIDED_CONF;
 }
 
+static void
+print_hint(struct span hint)
+{
+	fprintf(stderr, "%.*s\n", SPAN_ARG(hint));
+}
+
 static int
 run(struct options *o, struct conf_problems *problems)
 {
@@ -128,6 +134,7 @@ run(struct options *o, struct conf_problems *problems)
 	}
 	if (!o->check)
 		return daemon_run(conf, &args);
+	conf_hints(conf, print_hint);
 	conf_unref(conf);
 	printf("%s: configuration is good\n",
 	    o->conf_path ? o->conf_path : "built-in defaults");

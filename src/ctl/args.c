@@ -7,8 +7,10 @@
  */
 #include "ctl/args.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "edge/ca.h"
@@ -22,7 +24,7 @@ static const struct {
 } rows[] = {
     /* clang-format off */
 	{ARG_CONF, 'c', NULL, "FILE",
-	    "configuration (default " AB_SYSCONFDIR "/abided/abided.conf)"},
+	    "configuration (default " ARGS_CONF_DEFAULT ")"},
 	{ARG_SET, 's', NULL, "SECTION.KEY=VALUE",
 	    "set one option of it, as abided -s does"},
 	{ARG_CERT, 0, "cert", "FILE",
@@ -182,6 +184,16 @@ args_free(struct args *a)
 {
 	conf_overrides_free(&a->over);
 	mem_free(a->hosts);
+}
+
+const char *
+args_conf_path(const struct args *a)
+{
+	if (a->conf_path)
+		return a->conf_path;
+	if (access(ARGS_CONF_DEFAULT, F_OK) < 0 && errno == ENOENT)
+		return NULL;
+	return ARGS_CONF_DEFAULT;
 }
 
 static void

@@ -25,6 +25,7 @@ enum args_bit {
 	ARG_VERSION = 1 << 10,
 };
 
+#define ARGS_CONF_DEFAULT AB_SYSCONFDIR "/abided/abided.conf"
 #define ARGS_DAYS 3650 /* unless --days says otherwise */
 
 struct args {
@@ -45,6 +46,9 @@ struct args {
  */
 AB_MUST int args_parse(int argc, char **argv, struct args *ret);
 void args_free(struct args *a);
+
+/* As abided: the default file may be missing (NULL), a named one may not. */
+const char *args_conf_path(const struct args *a);
 
 /* "--days", of one bit. */
 const char *args_name(unsigned bit);

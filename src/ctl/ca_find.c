@@ -15,20 +15,8 @@
 #include "ctl/ctl.h"
 
 #define FOLDER AB_SYSCONFDIR "/abided"
-#define CONF_DEFAULT FOLDER "/abided.conf"
 #define CERT_DEFAULT FOLDER "/ca.pem"
 #define KEY_DEFAULT FOLDER "/ca.key"
-
-/* As abided: the default file may be missing, a named one may not. */
-static const char *
-path_of(const struct args *a)
-{
-	if (a->conf_path)
-		return a->conf_path;
-	if (access(CONF_DEFAULT, F_OK) < 0 && errno == ENOENT)
-		return NULL;
-	return CONF_DEFAULT;
-}
 
 /*
  * With files in [tls] where the configuration may have none: a service that is
@@ -69,7 +57,7 @@ static int
 load(const struct args *a, struct ca_find *f)
 {
 	struct conf_problems first = {.n = 0}, second = {.n = 0};
-	const char *path = path_of(a);
+	const char *path = args_conf_path(a);
 
 	f->conf = conf_load(path, a->over.v, a->over.n, &first);
 	if (!f->conf) {
@@ -141,7 +129,7 @@ ca_find(const struct args *a, unsigned needs, struct ca_find *ret)
 	    (a->nhosts > 0 || !(needs & CA_FIND_HOSTS));
 
 	*ret = (struct ca_find){
-	    .conf_path = a->conf_path ? a->conf_path : CONF_DEFAULT};
+	    .conf_path = a->conf_path ? a->conf_path : ARGS_CONF_DEFAULT};
 	if (((needs & CA_FIND_KEY) && a->cert && !a->key) ||
 	    (a->key && !a->cert)) {
 		fprintf(stderr, "abidectl: %s; give both\n",

@@ -11,6 +11,7 @@
 
 #include "ctl/args.h"
 #include "ctl/ca_cmd.h"
+#include "ctl/presets_cmd.h"
 #include "edge/conf_table.h"
 
 /* What each one takes. */
@@ -23,17 +24,20 @@ static const struct command {
 	const char *words[WORDS_MAX];
 	unsigned takes; /* enum args_bit */
 	int (*run)(const struct args *args);
+	const char *more; /* a word that may follow, for help; or NULL */
 	const char *help;
 } commands[] = {
     /* clang-format off */
-	{{"ca", "init"}, ARGS_CA | ARG_HOST | ARG_NAME | ARG_DAYS, ca_cmd_init,
+	{{"ca", "init"}, ARGS_CA | ARG_HOST | ARG_NAME | ARG_DAYS, ca_cmd_init, NULL,
 	    "make a CA for intercepted hosts; overwrites nothing"},
-	{{"ca", "show"}, ARGS_CA | ARG_HOST, ca_cmd_show,
+	{{"ca", "show"}, ARGS_CA | ARG_HOST, ca_cmd_show, NULL,
 	    "what it is, and whether all is well with it"},
-	{{"ca", "export"}, ARGS_CA | ARG_DER | ARG_OUT, ca_cmd_export,
+	{{"ca", "export"}, ARGS_CA | ARG_DER | ARG_OUT, ca_cmd_export, NULL,
 	    "its certificate, for clients; never its key"},
-	{{"ca", "renew"}, ARGS_CA | ARG_HOST | ARG_DAYS, ca_cmd_renew,
+	{{"ca", "renew"}, ARGS_CA | ARG_HOST | ARG_DAYS, ca_cmd_renew, NULL,
 	    "a new certificate for its key and the hosts of now"},
+	{{"presets"}, ARG_CONF | ARG_SET, presets_cmd, "NAME",
+	    "list the presets there are; of one, print its file"},
     /* clang-format on */
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -80,7 +84,9 @@ put_command(const struct command *c, FILE *to)
 	fputs("  ", to);
 	for (int i = 0; i < WORDS_MAX && c->words[i]; i++)
 		n += fprintf(to, "%s%s", i > 0 ? " " : "", c->words[i]);
-	fprintf(to, "%*s%s\n", n < 12 ? 12 - n : 1, "", c->help);
+	if (c->more)
+		n += fprintf(to, " [%s]", c->more);
+	fprintf(to, "%*s%s\n", n < 16 ? 16 - n : 1, "", c->help);
 }
 
 /* Of the commands that begin with the words that there are. */
@@ -118,7 +124,7 @@ try_help(void)
 }
 
 /*
- * How far a command is from what was meant: of its second word where there are
+ * How far a command is from what was meant: of its second word where both have
  * two, else of any of its words. A third of the letters may be wrong.
  */
 static unsigned
@@ -126,8 +132,9 @@ distance(const struct command *c, const struct args *a)
 {
 	unsigned least = EDITS_MAX + 1;
 
-	for (int i = a->nwords > 1; i < WORDS_MAX && c->words[i]; i++) {
-		struct span word = span_of(a->words[a->nwords > 1 ? i : 0]);
+	for (int i = a->nwords > 1 && c->words[1]; i < WORDS_MAX && c->words[i];
+	     i++) {
+		struct span word = span_of(a->words[i < a->nwords ? i : 0]);
 		unsigned most = (unsigned)(word.n + 2) / 3, d;
 
 		if (most > EDITS_MAX)
@@ -207,6 +214,8 @@ check(const struct command *c, const struct args *a)
 	unsigned wrong = a->given & ~(c->takes | ARGS_ALL);
 	int n = matches(c, a, a->nwords);
 
+	if (c->more && n < a->nwords)
+		n++;
 	if (wrong == 0 && a->nwords == n)
 		return 0;
 	fputs("abidectl: ", stderr);

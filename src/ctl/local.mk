@@ -11,5 +11,6 @@ CTL_FILES = \
 	src/ctl/ctl.c src/ctl/ctl.h \
 	src/ctl/newfile.c src/ctl/newfile.h \
 	src/ctl/pem.c src/ctl/pem.h \
+	src/ctl/presets_cmd.c src/ctl/presets_cmd.h \
 	src/ctl/say.c src/ctl/say.h \
 	src/ctl/trust.c src/ctl/trust.h

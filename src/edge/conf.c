@@ -14,6 +14,7 @@
 #include "edge/auth.h"
 #include "edge/conf_build.h"
 #include "edge/conf_file.h"
+#include "edge/conf_preset.h"
 #include "edge/tls_set.h"
 
 static void
@@ -83,6 +84,38 @@ override_includes(struct conf_draft *d, const char *base,
 	}
 }
 
+static void
+read_all(struct conf_draft *d, const char *path, const struct span *text,
+    const struct conf_override *over, size_t nover)
+{
+	for (size_t i = 0; i < nover; i++)
+		d->include_overridden |= is_include(&over[i]);
+	if (text != NULL)
+		conf_file_read_text(d, path, *text);
+	else if (path != NULL)
+		conf_file_read(d, path);
+	override_includes(d, path ? path : "", over, nover);
+	for (size_t i = 0; i < nover; i++)
+		conf_draft_override(d, &over[i]);
+}
+
+const char *
+conf_preset_dir(const char *path, const struct conf_override *over,
+    size_t nover, struct conf_pool *pool)
+{
+	struct conf_problems problems = {.n = 0};
+	const char *dir = NULL;
+	struct conf_draft d;
+
+	conf_draft_init(&d, &problems);
+	read_all(&d, path, NULL, over, nover);
+	if (conf_draft_preset_dir(&d) != NULL)
+		dir = conf_pool_dup(pool, span_of(conf_draft_preset_dir(&d)));
+	conf_draft_free(&d);
+	conf_problems_free(&problems);
+	return dir;
+}
+
 static struct conf *
 load(const char *path, const struct span *text,
     const struct conf_override *over, size_t nover,
@@ -93,15 +126,8 @@ load(const char *path, const struct span *text,
 	size_t had = problems->n;
 
 	conf_draft_init(&d, problems);
-	for (size_t i = 0; i < nover; i++)
-		d.include_overridden |= is_include(&over[i]);
-	if (text != NULL)
-		conf_file_read_text(&d, path, *text);
-	else if (path != NULL)
-		conf_file_read(&d, path);
-	override_includes(&d, path ? path : "", over, nover);
-	for (size_t i = 0; i < nover; i++)
-		conf_draft_override(&d, &over[i]);
+	read_all(&d, path, text, over, nover);
+	conf_preset_load(&d);
 	if (c != NULL)
 		conf_build(&d, c);
 	if (c == NULL || c->pool.failed || d.pool.failed)

@@ -81,6 +81,10 @@ struct conf_parent { /* a proxy on the way upstream */
 
 struct conf_service {
 	const char *name;      /* "" for [defaults] */
+	const char *preset;    /* the name of the one it stands on; NULL: none */
+	const char *preset_where; /* "FILE:LINE", for messages; NULL: none */
+	bool tls_unread;       /* HTTPS passes unread, and nobody said that it
+	                        * should: see conf_hints */
 	struct policy policy;  /* its spans point into the pool */
 	uint32_t burst;        /* of rates without their own; policy has it */
 	const char **hosts;    /* patterns as written */
@@ -127,6 +131,7 @@ struct conf {
 	enum log_format log_format;
 	const char *spill_dir;        /* where unlinked spill files are made */
 
+	const char *preset_dir;       /* the user's own presets; NULL: none */
 	struct conf_file auth;        /* htpasswd */
 
 	/* [tls] */
@@ -213,8 +218,18 @@ AB_MUST struct conf *conf_load(const char *path,
 AB_MUST struct conf *conf_load_text(const char *name, struct span text,
     const struct conf_override *over, size_t nover,
     struct conf_problems *ret_problems);
+/*
+ * preset_dir as they say, whatever else is wrong with them; in the pool. NULL:
+ * none.
+ */
+const char *conf_preset_dir(const char *path, const struct conf_override *over,
+    size_t nover, struct conf_pool *pool);
 struct conf *conf_ref(struct conf *c);
 void conf_unref(struct conf *c); /* takes NULL; the last one frees */
+
+/* What is no mistake, but may not be meant as it is written: "FILE:LINE: text"
+ * each. Without memory nothing is said. */
+void conf_hints(const struct conf *c, void (*say)(struct span hint));
 
 /* The service a host belongs to: a named one, or &c->defaults. */
 const struct conf_service *conf_service_of(const struct conf *c,

@@ -16,6 +16,8 @@ CONF_FILES = \
 	src/edge/conf_override.c \
 	src/edge/conf_pool.c \
 	src/edge/conf_pool.h \
+	src/edge/conf_preset.c \
+	src/edge/conf_preset.h \
 	src/edge/conf_print.c \
 	src/edge/conf_problem.c \
 	src/edge/conf_problem.h \
@@ -28,4 +30,6 @@ CONF_FILES = \
 	src/edge/conf_table.c \
 	src/edge/conf_table.h \
 	src/edge/conf_value.c \
-	src/edge/conf_value.h
+	src/edge/conf_value.h \
+	src/edge/preset.c \
+	src/edge/preset.h

@@ -2,7 +2,8 @@
 /*
  * conf_build.c: values, layer upon layer.
  *
- *   built-in default (text of the row) < [tls] < [defaults] < [service NAME]
+ *   built-in default (text of the row) < [tls] < [defaults] < [preset NAME]
+ *       < [service NAME]
  *
  * Decides in what order values are applied and how a refused one is reported.
  * A built-in default goes through the same function as what a user wrote. A
@@ -20,6 +21,8 @@
 struct build {
 	struct conf_draft *draft;
 	struct conf_setter to;
+	struct conf_section *guest; /* the service whose preset is applied, or
+	                             * NULL */
 };
 
 /* --- one value ----------------------------------------------------------- */
@@ -28,6 +31,24 @@ static void
 no_memory(struct build *b)
 {
 	b->draft->pool.failed = true;
+}
+
+/* A host of a preset is another service's: not for the preset to mend. */
+static void
+report_clash(struct build *b, struct span item)
+{
+	static const struct conf_option *opt;
+	struct conf_setting *set;
+
+	opt = conf_option_find(CONF_IN_SERVICE, SPAN("preset"));
+	set = b->guest->slots[conf_option_index(opt)].first;
+	if (!set->bad) /* one of its hosts is enough */
+		conf_problem(b->draft->problems, set->where,
+		    "preset %s brings '%.*s', which service '%s' has already; "
+		    "give '%s' or '%s' hosts of its own",
+		    set->value, SPAN_ARG(item), b->to.clash->name,
+		    b->to.clash->name, b->guest->name);
+	set->bad = true;
 }
 
 /* "KEY 'ITEM': why; it takes ..."; of a secret: "KEY: why". */
@@ -41,6 +62,10 @@ report(struct build *b, struct conf_setting *set, struct span item, int rc)
 	const char *close = opt->secret ? "" : "'";
 	struct strbuf takes;
 
+	if (b->guest != NULL && b->to.clash != NULL) {
+		report_clash(b, item);
+		return;
+	}
 	set->bad = true;
 	if (rc == CONF_SET_TOLD) {
 		conf_problem(p, set->where, "%s%s%.*s%s: %s", opt->key, open,
@@ -62,6 +87,7 @@ static void
 set_one(struct build *b, struct conf_setting *set, struct span item)
 {
 	b->to.why = "";
+	b->to.clash = NULL;
 	b->to.where = set->where;
 	int rc = b->to.opt->set(&b->to, item);
 
@@ -136,6 +162,8 @@ set_list(struct build *b, struct conf_setting *first)
 	for (struct conf_setting *set = first; set != NULL; set = set->next) {
 		struct span rest = span_of(set->value), item;
 
+		if (set->bad) /* told, for another service of this preset */
+			continue;
 		while (value_next_item(&rest, &item))
 			set_item(b, set, item, n);
 	}
@@ -148,6 +176,8 @@ set_option(struct build *b, const struct conf_option *opt,
 	struct span value = span_trim(span_of(first->value));
 
 	b->to.opt = opt;
+	if (first->bad && !opt->list)
+		return; /* an unknown preset, or told for another service */
 	if (opt->list)
 		set_list(b, first);
 	else if (value.n == 0)
@@ -178,6 +208,23 @@ apply_section(struct build *b, struct conf_section *sec)
 		if (sec->slots[i].first != NULL)
 			set_option(b, &conf_options[i], sec->slots[i].first);
 	}
+}
+
+/* The settings of the service's preset; hosts only where it has none itself. */
+static void
+apply_preset(struct build *b, struct conf_section *sec)
+{
+	const struct conf_section *preset = sec->preset;
+
+	b->guest = sec;
+	for (size_t i = 0; preset != NULL && i < conf_noptions; i++) {
+		if (preset->slots[i].first == NULL ||
+		    (conf_options[i].set == conf_set_hosts &&
+			sec->slots[i].first != NULL))
+			continue;
+		set_option(b, &conf_options[i], preset->slots[i].first);
+	}
+	b->guest = NULL;
 }
 
 /* What was written, in one line: to compare it with the next configuration. */
@@ -259,6 +306,7 @@ build_service(struct build *b, struct conf_section *sec)
 	b->to.service = s;
 	b->to.aside = sec->aside;
 	s->policy.nkey = 0; /* the default of `key`, which only services have */
+	apply_preset(b, sec);
 	apply_section(b, sec);
 	conf_check_upstream(b->draft, sec, s);
 	conf_check_service(b->draft, c, sec, s);

@@ -16,7 +16,8 @@
 struct origin {
 	const struct conf_option *opt;
 	const struct conf_setting *set; /* NULL: the built-in default */
-	bool own;                       /* of this very section */
+	bool own;                       /* of this section or its preset */
+	bool lent;                      /* of its preset */
 };
 
 static struct origin
@@ -27,6 +28,10 @@ origin_of(const struct conf_draft *d, const struct conf_section *sec,
 	size_t i = conf_option_index(o.opt);
 
 	o.set = sec->slots[i].first;
+	if (o.set == NULL && sec->preset != NULL) {
+		o.set = sec->preset->slots[i].first;
+		o.lent = o.set != NULL;
+	}
 	o.own = o.set != NULL;
 	if (o.set == NULL)
 		o.set = d->defaults.slots[i].first;
@@ -64,7 +69,8 @@ check_order(struct conf_draft *d, const struct conf_section *sec,
 
 	if (short_ms <= long_ms || is_bad(&s) || is_bad(&l))
 		return;
-	if (s.own)
+	/* Of two layers the upper one is to blame. */
+	if (s.own && !(s.lent && l.own && !l.lent))
 		conf_problem(d->problems, s.set->where,
 		    "%s (%s) is longer than %s (%s, %s); lower it or raise %s",
 		    short_key, text_of(&s), long_key, text_of(&l),
@@ -97,7 +103,8 @@ finish_rates(struct conf_draft *d, const struct conf_section *sec,
 	}
 	s->policy.service.has_rate = rates->n > 0;
 	if (sec->in == CONF_IN_SERVICE && burst.own && !used &&
-	    !is_bad(&rate) && !is_bad(&burst))
+	    !(burst.lent && rate.own && !rate.lent) && !is_bad(&rate) &&
+	    !is_bad(&burst))
 		conf_problem(d->problems, burst.set->where,
 		    "burst (%s) has no effect: service '%s' has no rate "
 		    "without a burst of its own",
@@ -110,9 +117,11 @@ finish_route(struct conf_draft *d, struct conf *c,
 {
 	struct origin route = origin_of(d, sec, "route");
 	struct origin hosts = origin_of(d, sec, "hosts");
+	struct origin preset = origin_of(d, sec, "preset");
 	struct span host;
 
-	if (s->route == NULL && s->nhosts == 0 && !route.own && !hosts.own) {
+	if (s->route == NULL && s->nhosts == 0 && !route.own && !hosts.own &&
+	    !is_bad(&preset)) {
 		conf_problem(d->problems, sec->where,
 		    "service '%s' has neither hosts nor a route, so no request "
 		    "belongs to it; add hosts",
@@ -189,10 +198,11 @@ has_pair(const struct conf_draft *d, const char *cert_key, const char *key_key,
 
 static void
 check_tls_word(struct conf_draft *d, const struct conf *c,
-    const struct conf_section *sec, const struct conf_service *s)
+    const struct conf_section *sec, struct conf_service *s)
 {
 	struct origin tls = origin_of(d, sec, "tls");
 
+	s->tls_unread = s->preset && s->tls == CONF_TLS_TUNNEL && !tls.own;
 	if (!tls.own || is_bad(&tls) || s->tls == CONF_TLS_TUNNEL)
 		return;
 	if (sec->in == CONF_IN_DEFAULTS)

@@ -106,6 +106,13 @@ no_such_section(struct conf_draft *d, struct span header,
 	unsigned best = 3;
 
 	(void)span_cut(&rest, ' ', &word);
+	if (span_eq(word, SPAN("preset"))) {
+		conf_problem(d->problems, where,
+		    "[%.*s] has no place here: a preset is a file of its own "
+		    "in preset_dir, and a service names it: preset = NAME",
+		    SPAN_ARG(header));
+		return;
+	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct span whole = span_of(names[i]), name;
 

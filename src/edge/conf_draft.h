@@ -28,6 +28,9 @@ struct conf_section {
 	const char *name;          /* of a service */
 	struct conf_where where;   /* its first line */
 	bool aside;                /* a service given twice: only checked */
+	bool opened;               /* a preset: its header has been read ... */
+	bool misnamed;             /* ... or another one */
+	struct conf_section *preset; /* of a service: the layer below, or NULL */
 	struct conf_slot slots[CONF_OPTIONS_MAX];
 };
 
@@ -36,6 +39,7 @@ struct conf_draft {
 	struct conf_problems *problems; /* borrows */
 	struct conf_section proxy, tls, dns, defaults;
 	struct conf_section *services, **services_end;
+	struct conf_section *presets;   /* that services name, read once each */
 	bool include_overridden;        /* files' own includes are not read */
 };
 

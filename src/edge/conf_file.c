@@ -20,6 +20,7 @@
 
 #include "base/mem.h"
 #include "edge/conf_line.h"
+#include "edge/conf_preset.h"
 #include "edge/conf_value.h"
 
 struct reader {
@@ -27,6 +28,7 @@ struct reader {
 	struct conf_where where;      /* the line at hand */
 	struct span rest;             /* of the text */
 	struct conf_section *section; /* NULL: none yet, or a bad one */
+	struct conf_section *preset;  /* the only one of this file; or NULL */
 	bool any_section;
 	bool below_key;
 	bool skipping;           /* what continues a bad line is bad too */
@@ -55,7 +57,9 @@ begin_section(struct reader *r, struct span header)
 {
 	r->any_section = true;
 	r->below_key = false;
-	r->section = conf_draft_section(r->draft, header, r->where);
+	r->section = r->preset != NULL
+	    ? conf_preset_section(r->draft, r->preset, header, r->where)
+	    : conf_draft_section(r->draft, header, r->where);
 }
 
 /* What inih is to see of the line. */
@@ -292,6 +296,15 @@ conf_file_read_text(struct conf_draft *d, const char *name, struct span text)
 	r.where.file = conf_pool_dup(&d->pool, span_of(name));
 	if (r.where.file != NULL)
 		read_text(&r, text);
+}
+
+void
+conf_file_read_preset(struct conf_draft *d, struct conf_section *preset,
+    const char *name, struct span text)
+{
+	struct reader r = {.draft = d, .preset = preset, .where.file = name};
+
+	read_text(&r, text);
 }
 
 /* --- includes ------------------------------------------------------------ */

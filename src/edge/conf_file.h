@@ -18,6 +18,9 @@
 void conf_file_read(struct conf_draft *d, const char *path);
 void conf_file_read_text(struct conf_draft *d, const char *name,
     struct span text);
+/* A preset: nothing but the section [preset NAME]; `name` as above. */
+void conf_file_read_preset(struct conf_draft *d, struct conf_section *preset,
+    const char *name, struct span text);
 /* An include that an override asks for; `base`: the main file, or "". */
 void conf_file_include(struct conf_draft *d, const char *base,
     struct span list, struct conf_where where);

@@ -10,11 +10,20 @@
 
 #define WORD_MAX 49 /* bytes of a word that is compared; longer ones are not */
 
+/* May it stand in section `in`? */
+static bool
+may_stand(const struct conf_option *opt, enum conf_in in)
+{
+	if (in == CONF_IN_PRESET)
+		return (opt->in & CONF_IN_SERVICE) && !opt->local;
+	return opt->in & in;
+}
+
 const struct conf_option *
 conf_option_find(enum conf_in in, struct span key)
 {
 	for (size_t i = 0; i < conf_noptions; i++) {
-		if ((conf_options[i].in & in) &&
+		if (may_stand(&conf_options[i], in) &&
 		    span_eq(span_of(conf_options[i].key), key))
 			return &conf_options[i];
 	}
@@ -84,7 +93,7 @@ conf_option_nearest(enum conf_in in, struct span key)
 	const char *name = NULL;
 
 	for (size_t i = 0; i < conf_noptions; i++) {
-		if (!(conf_options[i].in & in))
+		if (!may_stand(&conf_options[i], in))
 			continue;
 		unsigned d =
 		    conf_distance(key, span_of(conf_options[i].key), most);
@@ -110,6 +119,8 @@ conf_sections_text(unsigned in)
 		return "[defaults]";
 	case CONF_IN_SERVICE:
 		return "[service NAME]";
+	case CONF_IN_PRESET:
+		return "[preset NAME]";
 	case CONF_IN_TLS | CONF_IN_POLICY:
 		return "[tls], [defaults] or [service NAME]";
 	default:

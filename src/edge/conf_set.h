@@ -16,6 +16,7 @@ struct conf_setter {
 	struct conf_service *service; /* CONF_IN_POLICY only */
 	const struct conf_option *opt;
 	struct conf_where where; /* of the setting at hand */
+	const struct conf_service *clash; /* out: whose host it is already */
 	bool aside;       /* a service given twice: looked at, but not kept */
 	const char *why;  /* out: what is wrong with the item */
 	char buf[256];    /* room for a `why` that is made up */
@@ -43,6 +44,7 @@ int conf_set_ports(struct conf_setter *to, struct span item);
 int conf_set_log_path(struct conf_setter *to, struct span item);
 int conf_set_dir(struct conf_setter *to, struct span item);
 int conf_set_servers(struct conf_setter *to, struct span item);
+int conf_set_preset_dir(struct conf_setter *to, struct span item);
 int conf_set_include(struct conf_setter *to, struct span item);
 
 /* Of TLS and of the way upstream; secrets never reach `why`. */
@@ -57,6 +59,7 @@ int conf_set_hints(struct conf_setter *to, struct span item);
 int conf_set_rate(struct conf_setter *to, struct span item);
 int conf_set_hosts(struct conf_setter *to, struct span item);
 int conf_set_route(struct conf_setter *to, struct span item);
+int conf_set_preset(struct conf_setter *to, struct span item);
 int conf_set_key(struct conf_setter *to, struct span item);
 
 /* Of learning and retrying. */

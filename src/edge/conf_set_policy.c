@@ -132,6 +132,7 @@ rules_said(struct conf_setter *to, enum rules_result result,
 	if (other == to->service)
 		return conf_set_told(to,
 		    "listed twice in this service; take one out");
+	to->clash = other;
 	return conf_set_told(to,
 	    "service '%s' has it already; one of '%s' and '%s' must let it go",
 	    other->name, other->name, to->service->name);

@@ -147,6 +147,11 @@ const struct conf_option conf_options[] = {
 	        "read in the order of their names; a pattern may find none, a plain path must be "
 	        "there.",
 }, {
+	PROXY(preset_dir), .key = "preset_dir", .set = conf_set_preset_dir, .def = "none",
+	.takes = "the path of a directory, which begins with /, or none",
+	.help = "Presets of your own, files NAME.conf; they win over the built-in ones of that "
+	        "name.",
+}, {
 	TLS(ca_cert), .key = "ca_cert", .set = conf_set_file, .def = "none",
 	.takes = FILE_TAKES,
 	.help = "Certificate (PEM) of the CA that tls = intercept makes certificates with. "
@@ -169,19 +174,21 @@ const struct conf_option conf_options[] = {
 	.def = "1.2",
 	.help = "Oldest version of TLS that is spoken, with clients and with servers.",
 }, {
-	SERVER_TLS(upstream_ca), .key = "upstream_ca", .set = conf_set_file, .def = "system",
+	SERVER_TLS(upstream_ca), .key = "upstream_ca", .set = conf_set_file, .local = true,
+	.def = "system",
 	.takes = "the path of a file, which begins with /, or system",
 	.help = "Certificates (PEM) of the CAs that a server's certificate must come from, where "
 	        "abided itself speaks TLS with servers. system: those that the machine trusts.",
 }, {
-	SERVER_TLS(upstream_cert), .key = "upstream_cert", .set = conf_set_file, .def = "none",
+	SERVER_TLS(upstream_cert), .key = "upstream_cert", .set = conf_set_file, .local = true,
+	.def = "none",
 	.takes = FILE_TAKES,
 	.help = "Certificate (PEM, its chain behind it) that abided shows to servers that ask for "
 	        "one. Goes with upstream_key. none, in a service: none is shown, whatever [tls] "
 	        "and [defaults] say.",
 }, {
-	SERVER_TLS(upstream_key), .key = "upstream_key", .set = conf_set_file, .secret = true,
-	.def = "none",
+	SERVER_TLS(upstream_key), .key = "upstream_key", .set = conf_set_file, .local = true,
+	.secret = true, .def = "none",
 	.takes = FILE_TAKES,
 	.help = "Its private key (PEM). Nobody but the owner may have a right to the file.",
 }, {
@@ -339,15 +346,15 @@ const struct conf_option conf_options[] = {
 	        "TLS with the server. In [defaults] only tunnel may stand; a service with hosts = "
 	        "* is about all hosts that no other service names.",
 }, {
-	SERVICE_OR_DEFAULT(parent), .key = "parent_proxy", .set = conf_set_parent, .secret = true,
-	.def = "none",
+	SERVICE_OR_DEFAULT(parent), .key = "parent_proxy", .set = conf_set_parent, .local = true,
+	.secret = true, .def = "none",
 	.takes = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT (what is special in a URL as "
 	        "%XX), or none",
 	.help = "Another proxy, through which servers are reached. With a password in it, nobody "
 	        "but the owner should have a right to this file.",
 }, {
 	SERVICE_OR_DEFAULT(no_proxy), .key = "no_proxy", .set = conf_set_no_proxy, .list = true,
-	.none = true,
+	.local = true, .none = true,
 	.def = "none",
 	.takes = PLACES_TAKES,
 	.help = "Servers that are reached without parent_proxy. A name is looked at as it is "
@@ -363,7 +370,13 @@ const struct conf_option conf_options[] = {
 	.takes = "a list of host, host:port, [v6]:port, *.suffix, *.suffix:port, or *",
 	.help = "The servers that this service is about. The most specific pattern wins.",
 }, {
-	SERVICE(route), .key = "route", .set = conf_set_route, .example = "/example/",
+	SERVICE(preset), .key = "preset", .set = conf_set_preset, .local = true, .def = "none",
+	.takes = "the name of a preset, or none",
+	.help = "Ready-made settings for a well-known service, its hosts among them; what the "
+	        "service gives itself counts for more. \"abidectl presets\" lists them.",
+}, {
+	SERVICE(route), .key = "route", .set = conf_set_route, .local = true,
+	.example = "/example/",
 	.takes = "a path that begins and ends with /",
 	.help = "Requests made to abided itself below this path go to the first plain host of the "
 	        "service, the path taken off: clients need no proxy setting.",

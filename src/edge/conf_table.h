@@ -15,6 +15,7 @@ enum conf_in {
 	CONF_IN_DEFAULTS = 4,
 	CONF_IN_SERVICE = 8,
 	CONF_IN_TLS = 16,
+	CONF_IN_PRESET = 32, /* in no row: what a service may say, but `local` */
 };
 #define CONF_IN_POLICY ((unsigned)CONF_IN_DEFAULTS | CONF_IN_SERVICE)
 
@@ -31,6 +32,7 @@ struct conf_option {
 	bool none;       /* a list that may be empty: the word "none" */
 	const char *alone[2]; /* words of a list that nothing may stand beside */
 	bool restart;    /* a change waits for the next start */
+	bool local;      /* of a service: no matter for a preset */
 	bool secret;     /* the value is never shown, not even a bad one */
 	int64_t min, max; /* count, ms or bytes, both allowed */
 	const char *word; /* may stand in place of a number ... */

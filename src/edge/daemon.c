@@ -99,6 +99,12 @@ open_access_log(struct proc *p, const struct conf *c)
 }
 
 static void
+log_hint(struct span hint)
+{
+	log_warn("%.*s", SPAN_ARG(hint));
+}
+
+static void
 apply_log(const struct conf *c, int verbose)
 {
 	int level = (int)c->log_level + verbose;
@@ -106,6 +112,7 @@ apply_log(const struct conf *c, int verbose)
 	if (level > LOG_DEBUG)
 		level = LOG_DEBUG;
 	log_setup((enum log_level)level, c->log_format);
+	conf_hints(c, log_hint);
 }
 
 /*

@@ -15,6 +15,7 @@ UNIT_TESTS = \
 	tests/unit/test_conf_learn \
 	tests/unit/test_conf_override \
 	tests/unit/test_conf_policy \
+	tests/unit/test_conf_preset \
 	tests/unit/test_conf_tls \
 	tests/unit/test_connect \
 	tests/unit/test_dest \
