@@ -11,6 +11,7 @@
 #include "edge/auth.h"
 #include "edge/daemon.h"
 #include "edge/tls_set.h"
+#include "policy/json_path.h"
 
 #define ABIDED_CONF AB_SYSCONFDIR "/abided/abided.conf"
 
@@ -146,6 +147,8 @@ main(int argc, char **argv)
 {
 	struct conf_problems problems = {0};
 	struct options o = {0};
+
+	json_setup();
 	int code = parse(argc, argv, &o, &problems);
 
 	if (code < 0)

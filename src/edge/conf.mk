@@ -27,6 +27,7 @@ CONF_FILES = \
 	src/edge/conf_set_policy.c \
 	src/edge/conf_set_proxy.c \
 	src/edge/conf_set_tls.c \
+	src/edge/conf_set_when.c \
 	src/edge/conf_table.c \
 	src/edge/conf_table.h \
 	src/edge/conf_value.c \

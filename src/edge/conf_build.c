@@ -110,8 +110,19 @@ stands_alone(const struct conf_option *opt, struct span item)
 	return false;
 }
 
+static bool
+next_item(const struct conf_option *opt, struct span *rest,
+    struct span *ret_item)
+{
+	if (!opt->lines)
+		return value_next_item(rest, ret_item);
+	*ret_item = span_trim(*rest);
+	*rest = (struct span){.p = NULL};
+	return ret_item->n > 0;
+}
+
 static size_t
-count_items(const struct conf_setting *set)
+count_items(const struct conf_option *opt, const struct conf_setting *set)
 {
 	struct span item;
 	size_t n = 0;
@@ -119,7 +130,7 @@ count_items(const struct conf_setting *set)
 	for (; set != NULL; set = set->next) {
 		struct span rest = span_of(set->value);
 
-		while (value_next_item(&rest, &item))
+		while (next_item(opt, &rest, &item))
 			n++;
 	}
 	return n;
@@ -149,7 +160,7 @@ set_empty(struct build *b, struct conf_setting *set)
 static void
 set_list(struct build *b, struct conf_setting *first)
 {
-	size_t n = count_items(first);
+	size_t n = count_items(b->to.opt, first);
 
 	if (n == 0) {
 		set_empty(b, first);
@@ -164,7 +175,7 @@ set_list(struct build *b, struct conf_setting *first)
 
 		if (set->bad) /* told, for another service of this preset */
 			continue;
-		while (value_next_item(&rest, &item))
+		while (next_item(b->to.opt, &rest, &item))
 			set_item(b, set, item, n);
 	}
 }

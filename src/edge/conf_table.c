@@ -58,6 +58,12 @@ _Static_assert(CONF_TLS_1_2 == 0 && CONF_TLS_1_3 == 1, "tls_versions");
 	"blocks (10.0.0.0/8), host patterns (api.example.com, *.example.com, host:port), or *; " \
 	"or none"
 
+/* Rules about answers. */
+#define RULES .list = true, .lines = true, .none = true, .def = "none"
+#define RULE_TAKES \
+	"rules STATUS [header NAME test | json PATH test | body TEXT, joined by and], one a line " \
+	"(docs/RULES.md); or none"
+
 #define FILE_TAKES "the path of a file, which begins with /, or none"
 
 /* clang-format off */
@@ -240,6 +246,29 @@ const struct conf_option conf_options[] = {
 	.help = "Response fields that say how long to wait; the first with a valid value counts. "
 	        "none: hints are ignored.",
 }, {
+	POLICY(when.throttled), .key = "throttled_when", .set = conf_set_rules, RULES,
+	.takes = RULE_TAKES,
+	.help = "Answers that mean \"throttled\" although their status is not in retry_on: 403 header "
+	        "x-ratelimit-remaining = 0, or 400 body ThrottlingException, or 200 json error = "
+	        "ratelimited. One rule a line.",
+}, {
+	POLICY(when.permanent), .key = "permanent_when", .set = conf_set_rules, RULES,
+	.takes = RULE_TAKES,
+	.help = "Refusals that no wait would mend: 429 json error.code = insufficient_quota. They are "
+	        "passed on at once. Asked before throttled_when and retry_on.",
+}, {
+	POLICY(when.wait_body), .key = "wait_body", .set = conf_set_wait_body, RULES,
+	.takes = "rules that end in json PATH : FORMAT or body TEXT : FORMAT, one a line, FORMAT "
+	        "being one of wait_headers or text; or none",
+	.help = "Where the body of a refusal says how long to wait: 429 json "
+	        "error.details.*.retryDelay : duration, or 429 body \"Please retry after \" : text. "
+	        "For refusals whose fields do not tell.",
+}, {
+	POLICY(when.wait), .key = "wait_when", .set = conf_set_wait_when, RULES,
+	.takes = "rules that end in : DURATION (ms, s, min, h, d), one a line; or none",
+	.help = "How long to wait after refusals that do not tell: 403 body \"secondary rate limit\" : "
+	        "60s. The longest of those that hold counts.",
+}, {
 	POLICY(deadline_ms), .key = "deadline", .set = conf_set_duration,
 	.min = 1, .max = 35 * DAY, .def = "60s",
 	.help = "Time a request has in all, from its head to the head of the final answer: line, "
@@ -258,8 +287,8 @@ const struct conf_option conf_options[] = {
 	POLICY(verdict), .key = "retry_non_idempotent", .set = conf_set_non_idempotent,
 	.list = true,
 	.alone = {"never", "always"},
-	.min = 400, .max = 599, .def = "429",
-	.takes = "a list of statuses from 400 to 599, or never, or always",
+	.min = 200, .max = 599, .def = "429",
+	.takes = "a list of statuses from 200 to 599, or never, or always",
 	.help = "Statuses for which POST, PATCH and the like are repeated: those that mean that "
 	        "the server refused before it did anything.",
 }, {

@@ -29,6 +29,7 @@ struct conf_option {
 	int (*set)(struct conf_setter *to, struct span item);
 	size_t at;       /* offset in struct conf or in struct conf_service */
 	bool list;       /* comma separated, may be repeated */
+	bool lines;      /* a list of one item a line: a comma separates nothing */
 	bool none;       /* a list that may be empty: the word "none" */
 	const char *alone[2]; /* words of a list that nothing may stand beside */
 	bool restart;    /* a change waits for the next start */

@@ -6,6 +6,7 @@ POLICY_FILES = \
 	src/policy/expiry.c src/policy/expiry.h \
 	src/policy/hint.c src/policy/hint.h \
 	src/policy/instant.c src/policy/instant.h \
+	src/policy/json_path.c src/policy/json_path.h \
 	src/policy/line.c src/policy/line.h \
 	src/policy/pattern.c src/policy/pattern.h \
 	src/policy/policy.h \
@@ -13,4 +14,7 @@ POLICY_FILES = \
 	src/policy/rules.c src/policy/rules.h \
 	src/policy/service.c src/policy/service.h \
 	src/policy/verdict.c src/policy/verdict.h \
-	src/policy/when.h
+	src/policy/when.c src/policy/when.h \
+	src/policy/when_match.c src/policy/when_match.h \
+	src/policy/when_parse.c \
+	src/policy/when_view.c src/policy/when_view.h

@@ -12,6 +12,7 @@
 #include "hint.h"
 #include "service.h"
 #include "verdict.h"
+#include "when.h"
 
 #define POLICY_KEY_PARTS_MAX 4
 
@@ -35,6 +36,7 @@ struct policy {
 	struct backoff_cfg backoff;
 	struct service_cfg service;
 	struct hint_cfg hint;
+	struct when_cfg when;
 	struct bucket_cfg bucket;
 	struct budget_cfg budget;  /* of retries */
 	uint32_t concurrency;      /* 0: no limit */

@@ -4,6 +4,8 @@ PROTO_FILES = \
 	src/proto/basic.h \
 	src/proto/chunked.c \
 	src/proto/chunked.h \
+	src/proto/coding.c \
+	src/proto/coding.h \
 	src/proto/connect.c \
 	src/proto/connect.h \
 	src/proto/forward.c \

@@ -67,4 +67,5 @@ UNIT_TESTS = \
 	tests/unit/test_verdict \
 	tests/unit/test_verdict_custom \
 	tests/unit/test_verdict_failure \
-	tests/unit/test_ways
+	tests/unit/test_ways \
+	tests/unit/test_when
