@@ -57,18 +57,29 @@ place_of(const struct origin *o, char buf[CONF_WHERE_MAX])
 	return o->set ? conf_where_text(o->set->where, buf) : "the default";
 }
 
-/* Short <= long, or a problem at the one that this section gives. */
+/*
+ * Short <= long, or a problem at the one that this section gives. What comes
+ * from [defaults] was written without knowledge of the preset, and gives way.
+ */
 static void
 check_order(struct conf_draft *d, const struct conf_section *sec,
-    const char *short_key, int64_t short_ms, const char *long_key,
-    int64_t long_ms)
+    const char *short_key, int64_t *short_ms, const char *long_key,
+    int64_t *long_ms)
 {
 	struct origin s = origin_of(d, sec, short_key);
 	struct origin l = origin_of(d, sec, long_key);
 	char place[CONF_WHERE_MAX];
 
-	if (short_ms <= long_ms || is_bad(&s) || is_bad(&l))
+	if (*short_ms <= *long_ms || is_bad(&s) || is_bad(&l))
 		return;
+	if (s.lent && !l.own) {
+		*long_ms = *short_ms;
+		return;
+	}
+	if (l.lent && !s.own) {
+		*short_ms = *long_ms;
+		return;
+	}
 	/* Of two layers the upper one is to blame. */
 	if (s.own && !(s.lent && l.own && !l.lent))
 		conf_problem(d->problems, s.set->where,
@@ -276,12 +287,12 @@ conf_check_service(struct conf_draft *d, struct conf *c,
 		p->max_wait_ms = p->deadline_ms;
 	if (p->queue_timeout_ms == CONF_AS_DEADLINE)
 		p->queue_timeout_ms = p->deadline_ms;
-	check_order(d, sec, "base_delay", p->backoff.base_ms, "max_delay",
-	    p->backoff.max_ms);
-	check_order(d, sec, "max_wait", p->max_wait_ms, "deadline",
-	    p->deadline_ms);
-	check_order(d, sec, "queue_timeout", p->queue_timeout_ms, "deadline",
-	    p->deadline_ms);
+	check_order(d, sec, "base_delay", &p->backoff.base_ms, "max_delay",
+	    &p->backoff.max_ms);
+	check_order(d, sec, "max_wait", &p->max_wait_ms, "deadline",
+	    &p->deadline_ms);
+	check_order(d, sec, "queue_timeout", &p->queue_timeout_ms, "deadline",
+	    &p->deadline_ms);
 	p->service.half_open_ms = SERVICE_HALF_OPEN_MS;
 	finish_rates(d, sec, s);
 	check_tls_word(d, c, sec, s);

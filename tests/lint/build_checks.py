@@ -72,6 +72,22 @@ def tables(tree):
     return found
 
 
+def presets(tree):
+    """docs/PRESETS.md is what the files of presets say ("make tables")"""
+    path = "docs/PRESETS.md"
+    files = tree.files(".conf", under=("etc/presets/",))
+    status, printed = command(["awk", "-f", "tests/lint/presets.awk"] + files)
+    if status:
+        return printed + ["presets.awk failed"]
+    lines = tree.text(path).splitlines()
+    marks = [i for i, s in enumerate(lines) if s.startswith("<!-- presets: ")]
+    if len(marks) != 2:
+        return [path + ": two marks are needed, <!-- presets: begin, end"]
+    return list(difflib.unified_diff(
+        lines[marks[0] + 1:marks[1]], printed, path, "etc/presets",
+        lineterm="", n=0))[:20]
+
+
 def format(tree):  # the name of the check
     """.c files as clang-format lays them out ("./dev format")"""
     missing = need("clang-format")
@@ -129,4 +145,4 @@ def shell(tree):
     return lines if status else []
 
 
-CHECKS = [purity, headers, tables, format, tidy, cppcheck, shell]
+CHECKS = [purity, headers, tables, presets, format, tidy, cppcheck, shell]

@@ -336,6 +336,31 @@ contradiction_is_told_where_the_upper_layer_has_it(void **state)
 	    "without a burst of its own\n");
 }
 
+/* Nobody can mend what two strangers have written: the preset counts. */
+static void
+value_of_defaults_that_does_not_fit_gives_way_to_the_preset(void **state)
+{
+	(void)state;
+	put_file("mine.conf",
+	    "[preset mine]\nhosts = a\ndeadline = 2min\nbase_delay = 20s\n");
+	struct conf *c = good("[defaults]\ndeadline = 10min\nmax_wait = 5min\n"
+			      "queue_timeout = 1min\nmax_delay = 15s\n"
+			      "[service s]\npreset = mine\n");
+	const struct policy *p = &c->services[0]->policy;
+
+	assert_int_equal(p->deadline_ms, 120 * 1000);
+	assert_int_equal(p->max_wait_ms, 120 * 1000);
+	assert_int_equal(p->queue_timeout_ms, 60 * 1000);
+	assert_int_equal(p->backoff.base_ms, 20 * 1000);
+	assert_int_equal(p->backoff.max_ms, 20 * 1000);
+	assert_int_equal(c->defaults.policy.max_wait_ms, 300 * 1000);
+	assert_int_equal(c->defaults.policy.backoff.max_ms, 15 * 1000);
+	conf_unref(c);
+	bad("[service s]\npreset = mine\nmax_wait = 5min\n",
+	    "f:5: max_wait (5min) is longer than deadline (2min, "
+	    "@/mine.conf:3); lower it or raise deadline\n");
+}
+
 /* --- hints --------------------------------------------------------------- */
 
 static char said[512];
@@ -535,6 +560,8 @@ main(void)
 	    cmocka_unit_test(file_of_a_preset_that_can_t_be_read_is_told),
 	    cmocka_unit_test(
 		contradiction_is_told_where_the_upper_layer_has_it),
+	    cmocka_unit_test(
+		value_of_defaults_that_does_not_fit_gives_way_to_the_preset),
 	    cmocka_unit_test(
 		hint_that_https_passes_unread_is_given_unless_that_was_said),
 	    cmocka_unit_test(
