@@ -12,10 +12,14 @@ table=
 echo '/* SPDX-License-Identifier: MIT */'
 echo '/* Made of etc/presets by src/edge/embed.sh. */'
 echo '#include "edge/preset.h"'
-for file in "$1"/*.conf; do
-	[ -f "$file" ] || continue
+# By name, without the dot: "aws" comes before "aws-s3".
+names=$(for file in "$1"/*.conf; do
 	name=${file##*/}
-	name=${name%.conf}
+	echo "${name%.conf}"
+done | sort)
+for name in $names; do
+	file=$1/$name.conf
+	[ -f "$file" ] || continue
 	echo
 	echo "static const unsigned char text_$n[] = {"
 	od -A n -v -t u1 "$file" |
