@@ -97,14 +97,37 @@ print_takes(FILE *to, const struct conf_option *opt)
 	strbuf_free(&b);
 }
 
+/* A long list goes on in indented lines, as a line of the file may not be long.
+ * Each of them is a setting of its own, so no comma stands between two. */
+static void
+print_value(FILE *to, const struct conf_option *opt, struct span value)
+{
+	int column = fprintf(to, "#%s = ", opt->key);
+	struct span item;
+	bool first = true;
+
+	if (!opt->list) {
+		(void)fprintf(to, "%.*s\n", SPAN_ARG(value));
+		return;
+	}
+	while (span_next_item(&value, &item)) {
+		if (!first && column + 2 + (int)item.n > WIDTH)
+			column = fprintf(to, "\n#\t%.*s", SPAN_ARG(item));
+		else
+			column += fprintf(to, "%s%.*s", first ? "" : ", ",
+			    SPAN_ARG(item));
+		first = false;
+	}
+	(void)fputc('\n', to);
+}
+
 static void
 print_option(FILE *to, const struct conf_option *opt)
 {
 	(void)fputc('\n', to);
 	print_comment(to, span_of(opt->help));
 	print_takes(to, opt);
-	(void)fprintf(to, "#%s = %s\n", opt->key,
-	    opt->example ? opt->example : opt->def);
+	print_value(to, opt, span_of(opt->example ? opt->example : opt->def));
 }
 
 void

@@ -64,25 +64,19 @@ int
 conf_set_hints(struct conf_setter *to, struct span item)
 {
 	struct hint_cfg *cfg = conf_field(to);
-	struct span format = item, name;
 	struct hint_source source;
+	const char *why, *text;
+	int rc;
 
 	if (item.p == NULL) {
 		*cfg = (struct hint_cfg){.v = NULL};
 		return CONF_SET_OK;
 	}
-	if (!span_cut(&format, ':', &name) || format.p == NULL)
-		return conf_set_bad(to, "the format is missing");
-	name = span_trim(name);
-	if (!value_is_token(name) || memchr(name.p, '*', name.n))
-		return conf_set_bad(to, "that is no field name");
-	if (hint_format_parse(span_trim(format), &source.format) != 0)
-		return conf_set_bad(to, "no such format");
+	if (hint_source_parse(item, &source, &why))
+		return conf_set_bad(to, why);
 	if (cfg->n == HINT_SOURCES_MAX)
 		return conf_set_bad(to, "more than 32 fields");
-
-	const char *text;
-	int rc = conf_set_text(to, name, &text);
+	rc = conf_set_text(to, source.name, &text);
 	if (rc != CONF_SET_OK)
 		return rc;
 	source.name = span_of(text);

@@ -240,10 +240,15 @@ const struct conf_option conf_options[] = {
 	.help = "Up to this much is added to a wait, at random.",
 }, {
 	POLICY(hint), .key = "wait_headers", .set = conf_set_hints, .list = true, .none = true,
-	.def = "retry-after-ms:ms, x-ms-retry-after-ms:ms, x-amz-retry-after:ms, retry-after:auto",
+	.def = "retry-after-ms:ms, x-ms-retry-after-ms:ms, x-amz-retry-after:ms, retry-after:auto, "
+	       "ratelimit:sf, ratelimit-reset:auto, x-ratelimit-reset-after:s, "
+	       "x-ratelimit-reset:auto, x-rate-limit-reset:auto, x-ratelimit-reset-requests:auto, "
+	       "x-ratelimit-reset-tokens:auto, anthropic-ratelimit-*-reset:auto",
 	.takes = "a list of NAME:FORMAT with FORMAT one of auto, s, ms, http-date, epoch, "
-	        "epoch-ms, iso8601, duration; or none",
+	        "epoch-ms, iso8601, duration, js-date, text, sf, pairs; or none",
 	.help = "Response fields that say how long to wait; the first with a valid value counts. "
+	        "A field with reset in its name counts after all others, and only where nothing "
+	        "remains of its limit; FORMAT! ends that. * in NAME stands for any characters. "
 	        "none: hints are ignored.",
 }, {
 	POLICY(when.throttled), .key = "throttled_when", .set = conf_set_rules, RULES,

@@ -32,6 +32,7 @@ static const struct head_limits parent_limits = {
 static const struct hint_source retry_after = {
     {"retry-after", 11},
     HINT_AUTO,
+    HINT_WAIT,
 };
 static const struct hint_cfg parent_hints = {&retry_after, 1};
 

@@ -1,395 +1,250 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hint.c: how long a response tells us to wait.
+ * hint.c: which of all the fields of a response say how long to wait, and how
+ * much is left.
  *
- *	field line --> items between commas --> format --> ms from now
- *	                                          |
- *	            relative: s, ms, duration ----+
- *	            absolute: dates and epochs, less Date and Age
+ *	HINT_WAIT, HINT_RESET    in the order of the table: the first that is valid
+ *	HINT_LIMIT               limits:  reset fields, each with its sibling
+ *	                                  values that hold limits
+ *	                         spent:   of all, the longest
+ *	                         told of: of all, the tightest
  *
- * Decides what a value means, and which of several holds. It refuses to know
- * the status of the response, what becomes of the hint, and how long is too
- * long: a wait of a thousand years is a valid hint, and it is for others to
- * relay the answer instead of waiting.
- *
- * A value is read whole or not at all. Numbers are exact integers from end to
- * end and rounded up once, at the end: a hint read short means to knock early,
- * which many services answer with a longer ban.
+ * It refuses to know the status of the response, what becomes of the hint, and
+ * how long is too long.
  */
 #include "policy/hint.h"
-#include "policy/instant.h"
-#include "proto/httpdate.h"
-#include "proto/octet.h"
-
-#define FOREVER_MS (INT64_MAX / 4)
-#define AHEAD_MS_MAX (INT64_C(35) * INSTANT_DAY_MS)
-#define CENTURY_MS (INT64_C(36525) * INSTANT_DAY_MS)
-
-/* auto: numbers from here on are epochs. */
-#define AUTO_EPOCH UINT64_C(1000000000)
-#define AUTO_EPOCH_MS UINT64_C(1000000000000)
-
-typedef unsigned __int128 wide;
-
-/* --- numbers ------------------------------------------------------------- */
-
-#define PARTS UINT64_C(1000000000000000000) /* of one: 18 decimal places */
-
-struct decimal {
-	uint64_t whole; /* saturates */
-	uint64_t parts; /* rounded up where there are more places */
-};
-
-static size_t
-digits(struct span s)
-{
-	size_t n = 0;
-
-	while (n < s.n && octet_is_digit(s.p[n]))
-		n++;
-	return n;
-}
-
-static void
-skip(struct span *s, size_t n)
-{
-	*s = (struct span){s->p + n, s->n - n};
-}
-
-static uint64_t
-read_parts(struct span places)
-{
-	uint64_t parts = 0, scale = PARTS / 10;
-	bool more = false;
-
-	for (size_t i = 0; i < places.n; i++) {
-		parts += (uint64_t)(places.p[i] - '0') * scale;
-		more = more || (scale == 0 && places.p[i] != '0');
-		scale /= 10;
-	}
-	return more ? parts + 1 : parts;
-}
-
-/* Takes 1*DIGIT [ "." 1*DIGIT ] off *s. */
-static bool
-take_decimal(struct span *s, struct decimal *ret)
-{
-	size_t n = digits(*s);
-
-	*ret = (struct decimal){.parts = 0};
-	if (span_u64((struct span){s->p, n}, &ret->whole))
-		return false;
-	skip(s, n);
-	if (s->n == 0 || s->p[0] != '.')
-		return true;
-	skip(s, 1);
-	n = digits(*s);
-	ret->parts = read_parts((struct span){s->p, n});
-	skip(s, n);
-	return n > 0;
-}
+#include "policy/hint_form.h"
+#include "policy/hint_limit.h"
+#include "policy/hint_name.h"
 
 static bool
-is_decimal(struct span s, struct decimal *ret)
+holds_limits(const struct hint_source *source)
 {
-	return take_decimal(&s, ret) && s.n == 0;
+	return source->format == HINT_SF || source->format == HINT_PAIRS;
 }
 
-/* Rounded up. unit: at most an hour in ns, so the product stays in range. */
-static wide
-times(const struct decimal *d, uint64_t unit)
-{
-	wide parts = (wide)d->parts * unit;
-
-	return (wide)d->whole * unit + (parts + PARTS - 1) / PARTS;
-}
+/* --- waits --------------------------------------------------------------- */
 
 static int64_t
-saturated(wide ms)
+wait_of(const struct hint_source *source, struct span value,
+    const struct hint_clock *clk)
 {
-	return ms > FOREVER_MS ? FOREVER_MS : (int64_t)ms;
-}
-
-/* --- formats ------------------------------------------------------------- */
-/* A reader gives the wait in ms; 0: the value is none in its format. */
-
-/* From the moment of the answer, by the clock of who sent it, until at_ms. */
-static int64_t
-ahead(const struct hint_clock *clk, int64_t at_ms)
-{
-	if (clk->date_ms < 0)
-		return at_ms - clk->wall_ms;
-	return at_ms - clk->date_ms - clk->age_ms;
-}
-
-static int64_t
-until(const struct hint_clock *clk, int64_t at_ms)
-{
-	int64_t wait_ms = ahead(clk, at_ms);
-
-	return wait_ms > 0 && wait_ms <= AHEAD_MS_MAX ? wait_ms : 0;
-}
-
-static int64_t
-read_s(struct span s, const struct hint_clock *clk)
-{
-	struct decimal d;
-
-	(void)clk;
-	return is_decimal(s, &d) ? saturated(times(&d, 1000)) : 0;
-}
-
-static int64_t
-read_ms(struct span s, const struct hint_clock *clk)
-{
-	struct decimal d;
-
-	(void)clk;
-	return is_decimal(s, &d) ? saturated(times(&d, 1)) : 0;
-}
-
-static int64_t
-read_http_date(struct span s, const struct hint_clock *clk)
-{
-	int64_t now_ms = clk->date_ms < 0 ? clk->wall_ms : clk->date_ms;
-	int64_t at_s;
-
-	if (httpdate_parse(s, now_ms / 1000, &at_s))
-		return 0;
-	return until(clk, at_s * 1000);
-}
-
-static int64_t
-read_epoch(struct span s, const struct hint_clock *clk)
-{
-	struct decimal d;
-
-	return is_decimal(s, &d) ? until(clk, saturated(times(&d, 1000))) : 0;
-}
-
-static int64_t
-read_epoch_ms(struct span s, const struct hint_clock *clk)
-{
-	struct decimal d;
-
-	return is_decimal(s, &d) ? until(clk, saturated(times(&d, 1))) : 0;
-}
-
-/* Jira cuts the seconds off its resets; a day alone tells nothing useful. */
-static int64_t
-read_iso8601(struct span s, const struct hint_clock *clk)
-{
-	struct instant at;
-
-	if (instant_parse(s, &at) || at.vague_ms > INSTANT_MINUTE_MS)
-		return 0;
-	return until(clk, at.ms + at.vague_ms);
-}
-
-#define NS_PER_MS 1000000
-
-/* The longer of two that begin alike comes first. */
-static const struct unit {
-	struct span name;
-	uint64_t ns;
-} units[] = {
-    {{"ms", 2}, NS_PER_MS},
-    {{"us", 2}, 1000},
-    {{"\xc2\xb5s", 3}, 1000}, /* micro sign, U+00B5 */
-    {{"\xce\xbcs", 3}, 1000}, /* Greek mu, U+03BC */
-    {{"ns", 2}, 1},
-    {{"h", 1}, UINT64_C(3600000) * NS_PER_MS},
-    {{"m", 1}, UINT64_C(60000) * NS_PER_MS},
-    {{"s", 1}, UINT64_C(1000) * NS_PER_MS},
-};
-
-/* The ns of one, or 0. */
-static uint64_t
-take_unit(struct span *s)
-{
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (span_starts(*s, units[i].name)) {
-			skip(s, units[i].name.n);
-			return units[i].ns;
-		}
-	}
-	return 0;
-}
-
-static int64_t
-read_duration(struct span s, const struct hint_clock *clk)
-{
-	const wide forever_ns = (wide)FOREVER_MS * NS_PER_MS;
-	wide sum_ns = 0;
-
-	(void)clk;
-	while (s.n > 0) {
-		struct decimal d;
-		uint64_t unit_ns;
-
-		if (!take_decimal(&s, &d))
-			return 0;
-		unit_ns = take_unit(&s);
-		if (unit_ns == 0)
-			return 0;
-		sum_ns += times(&d, unit_ns);
-		if (sum_ns > forever_ns)
-			sum_ns = forever_ns;
-	}
-	return saturated((sum_ns + NS_PER_MS - 1) / NS_PER_MS);
-}
-
-/*
- * What is large enough for an epoch is one, unless that lies more than a
- * century ahead: no limit is ever reset then. `Retry-After: 9999999999` means
- * its seconds, as RFC 9110 10.2.3 says.
- */
-static int64_t
-read_auto_number(const struct decimal *d, const struct hint_clock *clk)
-{
-	int64_t at_ms;
-
-	if (d->whole < AUTO_EPOCH)
-		return saturated(times(d, 1000));
-	at_ms = saturated(times(d, d->whole < AUTO_EPOCH_MS ? 1000 : 1));
-	if (ahead(clk, at_ms) > CENTURY_MS)
-		return saturated(times(d, 1000));
-	return until(clk, at_ms);
-}
-
-static int64_t
-read_auto(struct span s, const struct hint_clock *clk)
-{
-	struct decimal d;
+	struct hint_limits all = {.any_ms = 0};
 	int64_t wait_ms;
 
-	if (is_decimal(s, &d))
-		return read_auto_number(&d, clk);
-	wait_ms = read_iso8601(s, clk);
-	if (wait_ms == 0)
-		wait_ms = read_duration(s, clk);
-	if (wait_ms == 0)
-		wait_ms = read_http_date(s, clk);
-	return wait_ms;
-}
-
-static const struct format {
-	const char *name;
-	int64_t (*read)(struct span s, const struct hint_clock *clk);
-} formats[HINT_FORMAT_COUNT] = {
-    [HINT_AUTO] = {"auto", read_auto},
-    [HINT_S] = {"s", read_s},
-    [HINT_MS] = {"ms", read_ms},
-    [HINT_HTTP_DATE] = {"http-date", read_http_date},
-    [HINT_EPOCH] = {"epoch", read_epoch},
-    [HINT_EPOCH_MS] = {"epoch-ms", read_epoch_ms},
-    [HINT_ISO8601] = {"iso8601", read_iso8601},
-    [HINT_DURATION] = {"duration", read_duration},
-};
-
-/* --- values and fields --------------------------------------------------- */
-
-static bool
-is_letter(char c)
-{
-	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
-/* "Sun", "Sunday": an HTTP-date goes on after the comma that follows. */
-static bool
-is_day_name(struct span s)
-{
-	static const char names[] = "MonTueWedThuFriSatSun";
-	bool known = false;
-
-	if (s.n < 3)
-		return false;
-	for (size_t i = 0; i + 3 < sizeof(names); i += 3)
-		known = known || span_istarts(s, (struct span){names + i, 3});
-	for (size_t i = 3; i < s.n; i++)
-		known = known && is_letter(s.p[i]);
-	return known;
-}
-
-static bool
-next_item(struct span *rest, struct span *ret_item)
-{
-	struct span item, date;
-
-	if (!span_cut(rest, ',', &item))
-		return false;
-	if (is_day_name(span_trim(item)) && span_cut(rest, ',', &date))
-		item.n = (size_t)(date.p + date.n - item.p);
-	*ret_item = span_trim(item);
-	return true;
-}
-
-int
-hint_value(struct span value, enum hint_format f, const struct hint_clock *clk,
-    int64_t *ret_ms)
-{
-	struct span item;
-	int64_t longest_ms = 0;
-
-	while (next_item(&value, &item)) {
-		int64_t wait_ms = formats[f].read(item, clk);
-
-		if (wait_ms > longest_ms)
-			longest_ms = wait_ms;
+	if (source->kind == HINT_RESET && holds_limits(source)) {
+		hint_limits_read(&all, value, source->format, clk);
+		return all.any_ms;
 	}
-	if (longest_ms == 0)
-		return -1;
-	*ret_ms = longest_ms;
-	return 0;
+	return hint_value(value, source->format, clk, &wait_ms) ? 0 : wait_ms;
 }
 
 static int64_t
 longest_of_fields(const struct hint_source *source, const struct head *h,
     const struct hint_clock *clk)
 {
-	int64_t wait_ms, longest_ms = 0;
+	int64_t longest_ms = 0;
 
 	for (unsigned i = 0; i < h->nfields; i++) {
 		const struct field *field = &h->fields[i];
+		int64_t wait_ms;
 
-		if (!span_ieq(field->name, source->name))
+		if (!hint_name_matches(source->name, field->name))
 			continue;
-		if (hint_value(field->value, source->format, clk, &wait_ms))
-			continue;
+		wait_ms = wait_of(source, field->value, clk);
 		if (wait_ms > longest_ms)
 			longest_ms = wait_ms;
 	}
 	return longest_ms;
 }
 
-struct hint_clock
-hint_clock_of(const struct head *h, int64_t wall_ms)
-{
-	struct hint_clock clk = {.wall_ms = wall_ms, .date_ms = -1};
-	int64_t date_s;
-	uint64_t age_s;
+/* --- limits -------------------------------------------------------------- */
 
-	if (head_has(h, FIELD_DATE) &&
-	    !httpdate_parse(head_get(h, FIELD_DATE), wall_ms / 1000, &date_s))
-		clk.date_ms = date_s * 1000;
-	if (!span_u64(head_get(h, FIELD_AGE), &age_s))
-		clk.age_ms = saturated((wide)age_s * 1000);
-	return clk;
+/* A limit that reset fields tell of. */
+struct reset {
+	struct hint_name name;
+	size_t source; /* of the table */
+	int64_t ms;
+};
+
+struct resets {
+	unsigned n;
+	struct reset v[HEAD_FIELDS_MAX];
+};
+
+/* The first source with a valid value speaks for a limit; of its values the
+ * longest counts. */
+static void
+resets_add(struct resets *all, const struct reset *one)
+{
+	for (unsigned i = 0; i < all->n; i++) {
+		struct reset *had = &all->v[i];
+
+		if (!hint_name_same(&had->name, &one->name))
+			continue;
+		if (had->source == one->source && one->ms > had->ms)
+			had->ms = one->ms;
+		return;
+	}
+	if (all->n < HEAD_FIELDS_MAX)
+		all->v[all->n++] = *one;
+}
+
+/* What the fields beside it say. */
+static struct hint_limit
+limit_of(const struct reset *reset, const struct head *h)
+{
+	struct hint_limit l = {.reset_ms = reset->ms};
+
+	for (unsigned i = 0; i < h->nfields; i++) {
+		const struct field *field = &h->fields[i];
+
+		if (hint_name_is(&reset->name, SPAN("remaining"), field->name))
+			hint_limit_left(&l, field->value);
+		else if (l.limit == 0 &&
+		    hint_name_is(&reset->name, SPAN("limit"), field->name))
+			l.limit = hint_limit_total(field->value);
+	}
+	return l;
+}
+
+/* All limits of a response, and which source told of the longest spent one. */
+struct found {
+	struct hint_limits all;
+	size_t source;
+};
+
+static void
+found_by(struct found *f, size_t source, int64_t spent_ms)
+{
+	if (f->all.spent_ms > spent_ms)
+		f->source = source;
+}
+
+static void
+read_field(struct found *f, struct resets *resets, size_t i,
+    const struct hint_source *source, const struct field *field,
+    const struct hint_clock *clk)
+{
+	struct reset one = {.source = i};
+	int64_t spent_ms = f->all.spent_ms;
+
+	if (!hint_name_matches(source->name, field->name))
+		return;
+	if (holds_limits(source)) {
+		hint_limits_read(&f->all, field->value, source->format, clk);
+		found_by(f, i, spent_ms);
+		return;
+	}
+	if (hint_name_of_reset(field->name, &one.name) &&
+	    !hint_value(field->value, source->format, clk, &one.ms))
+		resets_add(resets, &one);
+}
+
+static struct found
+find_limits(const struct hint_cfg *cfg, const struct head *h,
+    const struct hint_clock *clk)
+{
+	struct found f = {.source = 0};
+	struct resets resets;
+
+	resets.n = 0;
+	for (size_t i = 0; i < cfg->n; i++) {
+		if (cfg->v[i].kind == HINT_WAIT)
+			continue;
+		for (unsigned k = 0; k < h->nfields; k++)
+			read_field(&f, &resets, i, &cfg->v[i], &h->fields[k],
+			    clk);
+	}
+	for (unsigned i = 0; i < resets.n; i++) {
+		struct hint_limit l = limit_of(&resets.v[i], h);
+		int64_t spent_ms = f.all.spent_ms;
+
+		hint_limits_add(&f.all, &l);
+		found_by(&f, resets.v[i].source, spent_ms);
+	}
+	return f;
 }
 
 struct hint
 hint_find(const struct hint_cfg *cfg, const struct head *h, int64_t wall_ms)
 {
 	struct hint_clock clk = hint_clock_of(h, wall_ms);
+	struct found f;
 
 	for (size_t i = 0; i < cfg->n; i++) {
 		const struct hint_source *source = &cfg->v[i];
-		int64_t wait_ms = longest_of_fields(source, h, &clk);
+		int64_t wait_ms;
 
+		if (source->kind == HINT_LIMIT)
+			continue;
+		wait_ms = longest_of_fields(source, h, &clk);
 		if (wait_ms > 0)
 			return (struct hint){true, wait_ms, source->name};
 	}
-	return (struct hint){.valid = false};
+	f = find_limits(cfg, h, &clk);
+	if (f.all.spent_ms == 0)
+		return (struct hint){.valid = false};
+	return (struct hint){true, f.all.spent_ms, cfg->v[f.source].name};
+}
+
+/* --- quotas -------------------------------------------------------------- */
+
+/* The letters that names of limits begin with, one bit each; any case. */
+static uint32_t
+first_letters(const struct hint_cfg *cfg)
+{
+	uint32_t letters = 0;
+
+	for (size_t i = 0; i < cfg->n; i++) {
+		const struct hint_source *source = &cfg->v[i];
+
+		if (source->kind == HINT_WAIT || source->name.n == 0)
+			continue;
+		if (source->name.p[0] == '*')
+			return UINT32_MAX;
+		letters |= UINT32_C(1) << (source->name.p[0] & 31);
+	}
+	return letters;
+}
+
+static bool
+is_limit(const struct hint_cfg *cfg, struct span name)
+{
+	for (size_t i = 0; i < cfg->n; i++) {
+		if (cfg->v[i].kind != HINT_WAIT &&
+		    hint_name_matches(cfg->v[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* This runs for each answer, and most have none. */
+static bool
+has_limits(const struct hint_cfg *cfg, const struct head *h)
+{
+	uint32_t letters = first_letters(cfg);
+
+	for (unsigned i = 0; i < h->nfields; i++) {
+		struct span name = h->fields[i].name;
+
+		if (name.n > 0 && letters >> (name.p[0] & 31) & 1 &&
+		    is_limit(cfg, name))
+			return true;
+	}
+	return false;
+}
+
+struct hint_quota
+hint_quota_find(const struct hint_cfg *cfg, const struct head *h,
+    int64_t wall_ms)
+{
+	struct hint_clock clk;
+
+	if (!has_limits(cfg, h))
+		return (struct hint_quota){.valid = false};
+	clk = hint_clock_of(h, wall_ms);
+	return find_limits(cfg, h, &clk).all.tightest;
 }
 
 /* --- configuration ------------------------------------------------------- */
@@ -398,30 +253,64 @@ hint_find(const struct hint_cfg *cfg, const struct head *h, int64_t wall_ms)
 #define NAME(text) {text, sizeof(text) - 1}
 
 static const struct hint_source defaults[] = {
-	{NAME("retry-after-ms"),      HINT_MS},
-	{NAME("x-ms-retry-after-ms"), HINT_MS},
-	{NAME("x-amz-retry-after"),   HINT_MS},
-	{NAME("retry-after"),         HINT_AUTO},
+	{NAME("retry-after-ms"),                HINT_MS,   HINT_WAIT},
+	{NAME("x-ms-retry-after-ms"),           HINT_MS,   HINT_WAIT},
+	{NAME("x-amz-retry-after"),             HINT_MS,   HINT_WAIT},
+	{NAME("retry-after"),                   HINT_AUTO, HINT_WAIT},
+	{NAME("ratelimit"),                     HINT_SF,   HINT_LIMIT},
+	{NAME("ratelimit-reset"),               HINT_AUTO, HINT_LIMIT},
+	{NAME("x-ratelimit-reset-after"),       HINT_S,    HINT_LIMIT},
+	{NAME("x-ratelimit-reset"),             HINT_AUTO, HINT_LIMIT},
+	{NAME("x-rate-limit-reset"),            HINT_AUTO, HINT_LIMIT},
+	{NAME("x-ratelimit-reset-requests"),    HINT_AUTO, HINT_LIMIT},
+	{NAME("x-ratelimit-reset-tokens"),      HINT_AUTO, HINT_LIMIT},
+	{NAME("anthropic-ratelimit-*-reset"),   HINT_AUTO, HINT_LIMIT},
 };
 /* clang-format on */
 
 const struct hint_cfg hint_default = {defaults,
     sizeof(defaults) / sizeof(defaults[0])};
 
-int
-hint_format_parse(struct span name, enum hint_format *ret)
+/* A token (RFC 9110 5.6.2), of which '*' is a part; and more than stars. */
+static bool
+is_name(struct span s)
 {
-	for (unsigned i = 0; i < HINT_FORMAT_COUNT; i++) {
-		if (span_eq(name, span_of(formats[i].name))) {
-			*ret = (enum hint_format)i;
-			return 0;
-		}
-	}
-	return -1;
+	size_t stars = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		stars += s.p[i] == '*';
+	return head_is_token(s) && stars < s.n;
 }
 
-const char *
-hint_format_name(enum hint_format f)
+int
+hint_source_parse(struct span text, struct hint_source *ret,
+    const char **ret_why)
 {
-	return formats[f].name;
+	struct span format = text, name;
+	struct hint_source source = {.kind = HINT_WAIT};
+	struct hint_name reset;
+
+	*ret_why = "the format is missing";
+	if (!span_cut(&format, ':', &name) || format.p == NULL)
+		return -1;
+	source.name = span_trim(name);
+	*ret_why = "that is no field name";
+	if (!is_name(source.name))
+		return -1;
+	format = span_trim(format);
+	if (span_ends(format, SPAN("!"))) {
+		source.kind = HINT_RESET;
+		format.n--;
+	}
+	*ret_why = "no such format";
+	if (hint_format_parse(span_trim(format), &source.format))
+		return -1;
+	*ret_why = "'!' is for the reset of a limit";
+	if (holds_limits(&source) || hint_name_of_reset(source.name, &reset))
+		source.kind =
+		    source.kind == HINT_RESET ? HINT_RESET : HINT_LIMIT;
+	else if (source.kind == HINT_RESET)
+		return -1;
+	*ret = source;
+	return 0;
 }

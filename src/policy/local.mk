@@ -3,8 +3,13 @@ POLICY_FILES = \
 	src/policy/backoff.c src/policy/backoff.h \
 	src/policy/bucket.c src/policy/bucket.h \
 	src/policy/budget.c src/policy/budget.h \
+	src/policy/decimal.c src/policy/decimal.h \
 	src/policy/expiry.c src/policy/expiry.h \
 	src/policy/hint.c src/policy/hint.h \
+	src/policy/hint_form.c src/policy/hint_form.h \
+	src/policy/hint_limit.c src/policy/hint_limit.h \
+	src/policy/hint_name.c src/policy/hint_name.h \
+	src/policy/hint_text.c \
 	src/policy/instant.c src/policy/instant.h \
 	src/policy/json_path.c src/policy/json_path.h \
 	src/policy/line.c src/policy/line.h \

@@ -28,5 +28,7 @@ PROTO_FILES = \
 	src/proto/rewrite.h \
 	src/proto/sse.c \
 	src/proto/sse.h \
+	src/proto/sfield.c \
+	src/proto/sfield.h \
 	src/proto/target.c \
 	src/proto/target.h

@@ -195,21 +195,18 @@ set_reset(struct settings *s, struct words *w)
 static void
 set_hints(struct settings *s, struct words *w)
 {
+	const char *why;
 	size_t n = 0;
 
 	s->policy.hint = (struct hint_cfg){.n = 0};
 	if (words_take(w, "none"))
 		return;
 	do {
-		char *name = strdup(words_next(w, "a field's name"));
-		char *colon = name ? strchr(name, ':') : NULL;
+		char *text = strdup(words_next(w, "a field's name"));
 
-		if (!colon || n == SETTINGS_HINTS_MAX ||
-		    hint_format_parse(span_of(colon + 1), &s->hints[n].format) <
-			0)
+		if (!text || n == SETTINGS_HINTS_MAX ||
+		    hint_source_parse(span_of(text), &s->hints[n++], &why))
 			words_bad(w, "wait_headers takes NAME:FORMAT, ...");
-		*colon = '\0';
-		s->hints[n++].name = span_of(name);
 	} while (words_take(w, ","));
 	s->policy.hint.n = n;
 }

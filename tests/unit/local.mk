@@ -29,6 +29,8 @@ UNIT_TESTS = \
 	tests/unit/test_heap \
 	tests/unit/test_hello \
 	tests/unit/test_hint \
+	tests/unit/test_hint_limit \
+	tests/unit/test_hint_text \
 	tests/unit/test_hints_doc \
 	tests/unit/test_histogram \
 	tests/unit/test_httpdate \

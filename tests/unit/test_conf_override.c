@@ -255,7 +255,7 @@ option_list_has_a_row_for_each_key_of_the_example(void **state)
 		const char *eq = strstr(p, " = ");
 		char row[64];
 
-		if (p[2] == ' ' || p[2] == '[' || p[2] == '\n')
+		if (strchr(" \t[\n", p[2]) != NULL)
 			continue;
 		keys++;
 		assert_non_null(eq);

@@ -3,9 +3,11 @@
  * docs/HINTS.md says what hint_value does. Its tables are read here, by the
  * number of their cells:
  *
+ *	| `field` | `field` |                             a reset, what is left
  *	| `field` | `format` | text |                      a default source
  *	| `value` | `format` | ms or none | text |         a value
  *	| `value` | `format` | s | yes or no | s | ms |    a value and the clocks
+ *	| `field` `field` | ms or none | `source` | left | text |   an answer
  *
  * All times are as of 2030-01-01T00:00:00Z, as the page says.
  */
@@ -19,6 +21,7 @@
 #include <cmocka.h>
 
 #include "policy/hint.h"
+#include "policy/hint_name.h"
 
 #define NOW_MS INT64_C(1893456000000)
 #define CELLS_MAX 8
@@ -102,6 +105,75 @@ check_clocks(const struct row *row)
 	check(row, &clk, row->cell[5]);
 }
 
+/* "3 of 10 in 40000", "3 in 40000" or "none". */
+static void
+check_left(struct span cell, const struct hint_quota *q)
+{
+	char text[96] = "none";
+
+	if (q->valid && q->limit > 0)
+		(void)snprintf(text, sizeof(text), "%llu of %llu in %lld",
+		    (unsigned long long)q->remaining,
+		    (unsigned long long)q->limit, (long long)q->reset_ms);
+	else if (q->valid)
+		(void)snprintf(text, sizeof(text), "%llu in %lld",
+		    (unsigned long long)q->remaining, (long long)q->reset_ms);
+	if (!span_eq(cell, span_of(text)))
+		fail_msg("left is %s, not %.*s", text, SPAN_ARG(cell));
+}
+
+/* An answer of that moment with the fields of a cell. */
+static struct head
+head_of(struct span cell)
+{
+	static const struct head_limits limits = {65536, 16384,
+	    HEAD_FIELDS_MAX};
+	static char text[4096];
+	struct head_scan scan = {0};
+	struct head h;
+	struct span part;
+	const char *why = "";
+	int n = snprintf(text, sizeof(text),
+	    "HTTP/1.1 429 X\r\nDate: Tue, 01 Jan 2030 00:00:00 GMT\r\n");
+
+	for (unsigned i = 0; span_cut(&cell, '`', &part); i++) {
+		if (i % 2 == 1)
+			n += snprintf(text + n, sizeof(text) - (size_t)n,
+			    "%.*s\r\n", SPAN_ARG(part));
+	}
+	n += snprintf(text + n, sizeof(text) - (size_t)n, "\r\n");
+	assert_int_equal(head_response(text, (size_t)n, &scan, &limits, &h,
+			     &why),
+	    HEAD_OK);
+	return h;
+}
+
+static void
+check_answer(const struct row *row)
+{
+	struct head h = head_of(row->cell[0]);
+	struct hint hint = hint_find(&hint_default, &h, NOW_MS);
+	struct hint_quota quota = hint_quota_find(&hint_default, &h, NOW_MS);
+	int64_t ms = hint.valid ? hint.wait_ms : NONE;
+
+	if (ms != number(row->cell[1]))
+		fail_msg("%.*s: %lld", SPAN_ARG(row->cell[0]), (long long)ms);
+	if (hint.valid)
+		assert_true(span_eq(code(row->cell[2]), hint.source));
+	else
+		assert_int_equal(row->cell[2].n, 0);
+	check_left(row->cell[3], &quota);
+}
+
+static void
+check_sibling(const struct row *row)
+{
+	struct hint_name name;
+
+	assert_true(hint_name_of_reset(code(row->cell[0]), &name));
+	assert_true(hint_name_is(&name, SPAN("remaining"), code(row->cell[1])));
+}
+
 static void
 check_source(const struct row *row, size_t i)
 {
@@ -136,7 +208,7 @@ page_row_says_what_the_code_does(void **state)
 	static const struct hint_clock plain = {.wall_ms = NOW_MS,
 	    .date_ms = NOW_MS};
 	struct span rest = span_of(page()), line;
-	unsigned values = 0, clocks = 0;
+	unsigned values = 0, clocks = 0, answers = 0;
 	size_t sources = 0;
 	struct row row;
 
@@ -145,12 +217,19 @@ page_row_says_what_the_code_does(void **state)
 		if (!row_of(line, &row))
 			continue;
 		switch (row.n) {
+		case 2:
+			check_sibling(&row);
+			break;
 		case 3:
 			check_source(&row, sources++);
 			break;
 		case 4:
 			check(&row, &plain, row.cell[2]);
 			values++;
+			break;
+		case 5:
+			check_answer(&row);
+			answers++;
 			break;
 		case 6:
 			check_clocks(&row);
@@ -164,6 +243,7 @@ page_row_says_what_the_code_does(void **state)
 	assert_int_equal(sources, hint_default.n);
 	assert_true(values >= 60);
 	assert_true(clocks >= 6);
+	assert_true(answers >= 25);
 }
 
 static void
