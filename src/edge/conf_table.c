@@ -361,6 +361,18 @@ const struct conf_option conf_options[] = {
 	.help = "Longest time without a byte while bodies or a tunnel move, and between a "
 	        "client's requests.",
 }, {
+	POLICY(heartbeat_ms), .key = "heartbeat", .set = conf_set_duration,
+	.min = 100, .max = HOUR, .word = "off", .word_value = 0, .def = "off",
+	.help = "While a request waits, its client gets an interim answer (102) this often: for "
+	        "clients whose own timeout runs while nothing comes. Not every client can take "
+	        "one.",
+}, {
+	POLICY(stream_peek_bytes), .key = "stream_peek", .set = conf_set_size,
+	.max = WHEN_BODY_MAX, .def = "0",
+	.help = "How much of an event stream (text/event-stream) is held back until its first "
+	        "event is whole, for 2 s at most, so that a rule of throttled_when or "
+	        "permanent_when can look at it. 0: streams go on at once, and no rule sees them.",
+}, {
 	POLICY(allow_half_close), .key = "allow_half_close", .set = conf_set_flag, .def = "no",
 	.help = "no: a client that closes its sending side while it waits has left. yes: only a "
 	        "reset says so.",

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 
 #include "base/mem.h"
+#include "heartbeat.h"
 #include "intake.h"
 #include "parent.h"
 #include "policy/expiry.h"
@@ -183,6 +184,7 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	int64_t wall_ms = clock_wall_ms();
 	struct request *r = &x->r;
 
+	heartbeat_init(x);
 	request_init(r, &w->engine, key, p, in->c->who, intake_urgency(in));
 	r->id = atomic_fetch_add_explicit(&w->proc->next_id, 1,
 	    memory_order_relaxed);
@@ -265,6 +267,7 @@ exchange_new(struct client *c, const struct head *h, struct refusal *ret)
 void
 exchange_free(struct exchange *x)
 {
+	heartbeat_end(x);
 	request_clear(&x->r);
 	outbuf_free(&x->rest);
 	conf_unref(x->conf);

@@ -43,6 +43,7 @@ struct exchange {
 	bool blind;                  /* a tunnel that its client did not ask for:
 	                              * nothing of ours can be said in it */
 	bool up_ended, down_ended;   /* tunnel: that way's end was passed on */
+	struct timer beat;           /* see heartbeat.h */
 	struct framing body;         /* of the request */
 	struct framing to_client;    /* of the answer */
 	struct outbuf rest;          /* decoded body bytes that found no place in

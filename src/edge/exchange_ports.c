@@ -10,6 +10,7 @@
 
 #include "access.h"
 #include "client.h"
+#include "heartbeat.h"
 #include "relay.h"
 #include "upstream.h"
 
@@ -40,6 +41,7 @@ port_abort(struct request *r)
 static void
 port_relay(struct request *r)
 {
+	heartbeat_end(exchange_of(r));
 	relay_begin(exchange_of(r));
 }
 
@@ -48,6 +50,7 @@ port_answer(struct request *r, const struct answer *a)
 {
 	struct exchange *x = exchange_of(r);
 
+	heartbeat_end(x);
 	if (x->client)
 		client_answer(x->client, x, a, NULL);
 	else
@@ -83,9 +86,12 @@ port_want_body(struct request *r)
 static void
 port_parked(struct request *r)
 {
-	access_parked(exchange_of(r));
-	if (exchange_of(r)->client)
-		client_parked(exchange_of(r)->client);
+	struct exchange *x = exchange_of(r);
+
+	access_parked(x);
+	heartbeat_begin(x);
+	if (x->client)
+		client_parked(x->client);
 }
 
 static void

@@ -16,12 +16,14 @@ EDGE_FILES = \
 	src/edge/exchange.c src/edge/exchange.h \
 	src/edge/exchange_ports.c \
 	src/edge/htpasswd.c src/edge/htpasswd.h \
+	src/edge/heartbeat.c src/edge/heartbeat.h \
 	src/edge/intake.c src/edge/intake.h \
 	src/edge/listen.c src/edge/listen.h \
 	src/edge/loglimit.c src/edge/loglimit.h \
 	src/edge/message.c src/edge/message.h \
 	src/edge/outbuf.c src/edge/outbuf.h \
 	src/edge/parent.c src/edge/parent.h \
+	src/edge/peek.c src/edge/peek.h \
 	src/edge/pool.c src/edge/pool.h \
 	src/edge/reach.c src/edge/reach.h \
 	src/edge/receive.c \

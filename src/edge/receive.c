@@ -61,7 +61,7 @@ upstream_interim(struct upstream *u, const struct head *h)
 
 /* A final head. False: it can't be used, and the attempt has failed. */
 static bool
-upstream_final(struct upstream *u, const struct head *h)
+upstream_usable(struct upstream *u, const struct head *h)
 {
 	struct exchange *x = u->x;
 	const char *why;
@@ -77,17 +77,22 @@ upstream_final(struct upstream *u, const struct head *h)
 		upstream_fail(u, ATTEMPT_BAD_RESPONSE);
 		return false;
 	}
+	return true;
+}
+
+/* A hint counts from here, not from the start of this turn. */
+static void
+upstream_judge(struct upstream *u, const struct head *h,
+    const struct body_view *body)
+{
 	u->got_head = true;
 	u->left = u->framing.kind == FRAMING_LENGTH ? u->framing.length : 0;
 	u->no_trailer = forward_names_fields(h);
 	if (u->framing.kind == FRAMING_CHUNKED)
 		chunked_init(&u->chunked, true);
 	upstream_note_keep(u, h);
-	/* A hint counts from here, not from the start of this turn. */
 	worker_now(u->worker);
-	request_got_head(&x->r, h, &(struct body_view){.whole = false},
-	    u->served > 0);
-	return true;
+	request_got_head(&u->x->r, h, body, u->served > 0);
 }
 
 /* Body bytes that nobody wants. Returns those used, or -1: closed. */
@@ -180,15 +185,82 @@ upstream_stash(struct upstream *u, const char *p, size_t n)
 	return 0;
 }
 
+static bool
+has_body(const struct framing *f)
+{
+	return f->kind == FRAMING_CHUNKED || f->kind == FRAMING_CLOSE ||
+	    (f->kind == FRAMING_LENGTH && f->length > 0);
+}
+
+/* The head in u->in, again: spans of it did not live through the wait. */
+static size_t
+upstream_peeked(struct upstream *u)
+{
+	struct peek *p = u->peek;
+	struct body_view body = peek_view(p);
+	struct head *h = &u->worker->head;
+	struct head_scan scan = {0};
+	const char *why;
+	size_t bytes = p->head_bytes;
+
+	timer_stop(&u->worker->engine.timers, &u->timer);
+	u->peek = NULL;
+	if (AB_NEVER(head_response(u->in, bytes, &scan, &upstream_limits, h,
+			 &why) != HEAD_OK))
+		upstream_fail(u, ATTEMPT_BAD_RESPONSE);
+	else
+		upstream_judge(u, h, &body);
+	peek_free(p);
+	return bytes;
+}
+
+/* A body that is to be looked at first. Bytes used; 0: more are needed. */
+static ssize_t
+upstream_peek_more(struct upstream *u)
+{
+	struct peek *p = u->peek;
+
+	peek_feed(p, u->in + p->head_bytes, u->in_n - p->head_bytes);
+	return p->enough ? (ssize_t)upstream_peeked(u) : 0;
+}
+
+static ssize_t
+upstream_peek(struct upstream *u, const struct look *look, const struct head *h,
+    const char *p, size_t n)
+{
+	struct peek *peek = peek_new(look, &u->framing, h->bytes);
+	size_t bytes = h->bytes;
+	struct body_view body;
+
+	if (peek)
+		peek_feed(peek, p + bytes, n - bytes);
+	if (peek && peek->enough) {
+		body = peek_view(peek);
+		upstream_judge(u, h, &body);
+		peek_free(peek);
+		return (ssize_t)bytes;
+	}
+	u->peek = peek;
+	if (peek && upstream_timer(u, look->ms) == 0 &&
+	    upstream_stash(u, p, n) == 0)
+		return 0;
+	upstream_fail(u, ATTEMPT_NO_MEMORY);
+	return -1;
+}
+
 /* One head of p[0, n). Bytes used; 0: more are needed; -1: it is over. */
 static ssize_t
 upstream_head(struct upstream *u, const char *p, size_t n)
 {
+	static const struct body_view unseen = {.whole = false};
 	struct head *h = &u->worker->head;
 	const char *why = NULL;
 	enum head_result res;
+	struct look look;
 	size_t bytes;
 
+	if (u->peek)
+		return upstream_peek_more(u);
 	res = head_response(p, n, &u->scan, &upstream_limits, h, &why);
 	if (res == HEAD_AGAIN) {
 		if (upstream_stash(u, p, n) == 0)
@@ -208,7 +280,66 @@ upstream_head(struct upstream *u, const char *p, size_t n)
 		upstream_fail(u, ATTEMPT_BAD_RESPONSE);
 		return -1;
 	}
-	return upstream_final(u, h) ? (ssize_t)bytes : -1;
+	if (!upstream_usable(u, h))
+		return -1;
+	look = request_look(&u->x->r, h);
+	if (look.bytes > 0 && has_body(&u->framing))
+		return upstream_peek(u, &look, h, p, n);
+	upstream_judge(u, h, &unseen);
+	return (ssize_t)bytes;
+}
+
+/* A long look at a body has left a large buffer behind. */
+static void
+upstream_trim(struct upstream *u)
+{
+	if (u->in_cap <= WORKER_SCRATCH)
+		return;
+	mem_free(u->in);
+	u->in = NULL;
+	u->in_cap = 0;
+}
+
+/* What stands behind a head that was judged. False: this connection is done
+ * with for now. */
+static bool
+upstream_rest(struct upstream *u, const char *p, size_t n)
+{
+	ssize_t used;
+
+	u->in_n = 0;
+	do {
+		if (u->state != UPSTREAM_BUSY && u->state != UPSTREAM_DRAINING)
+			return false;
+		used = upstream_body(u, p, n);
+		if (used < 0)
+			return false;
+		p += used;
+		n -= (size_t)used;
+	} while (n > 0);
+	upstream_trim(u);
+	return u->state == UPSTREAM_DRAINING ||
+	    (u->state == UPSTREAM_BUSY && relay_flush(u->x) == 0);
+}
+
+void
+upstream_peek_over(struct upstream *u)
+{
+	size_t n = u->in_n, used = upstream_peeked(u);
+
+	(void)upstream_rest(u, u->in + used, n - used);
+}
+
+void
+upstream_peek_eof(struct upstream *u, bool clean)
+{
+	if (clean && u->framing.kind == FRAMING_CLOSE)
+		u->peek->whole = true;
+	upstream_peek_over(u);
+	if (u->state == UPSTREAM_BUSY)
+		relay_eof(u, clean);
+	else if (u->state == UPSTREAM_DRAINING)
+		upstream_close(u);
 }
 
 /* Takes what was read. False: this connection is done with for now. */
@@ -229,18 +360,7 @@ upstream_feed(struct upstream *u, const char *p, size_t n)
 		p += used;
 		n -= (size_t)used;
 	}
-	u->in_n = 0;
-	do {
-		if (u->state != UPSTREAM_BUSY && u->state != UPSTREAM_DRAINING)
-			return false;
-		used = upstream_body(u, p, n);
-		if (used < 0)
-			return false;
-		p += used;
-		n -= (size_t)used;
-	} while (n > 0);
-	return u->state == UPSTREAM_DRAINING ||
-	    (u->state == UPSTREAM_BUSY && relay_flush(u->x) == 0);
+	return upstream_rest(u, p, n);
 }
 
 /* The client has not taken yet what it was sent. */

@@ -27,6 +27,7 @@ upstream_bury(struct corpse *corpse)
 	mem_free(u->dial);
 	mem_free(u->host);
 	mem_free(u->in);
+	peek_free(u->peek);
 	outbuf_free(&u->out);
 	strbuf_free(&u->held);
 	chunked_free(&u->chunked);
@@ -67,15 +68,20 @@ upstream_look_again(struct again *a)
 	u->chan.ready(&u->chan);
 }
 
-/* Idle for too long, or too slow to drain. */
+/* Idle for too long, or too slow to drain or to be looked at. */
 static void
 upstream_timeout(struct timer *t, int64_t now_ms)
 {
+	struct upstream *u = AB_CONTAINER(t, struct upstream, timer);
+
 	(void)now_ms;
-	upstream_close(AB_CONTAINER(t, struct upstream, timer));
+	if (u->peek)
+		upstream_peek_over(u);
+	else
+		upstream_close(u);
 }
 
-static int
+int
 upstream_timer(struct upstream *u, int64_t ms)
 {
 	struct engine *e = &u->worker->engine;
@@ -126,7 +132,9 @@ upstream_eof(struct upstream *u, bool clean)
 {
 	switch (u->state) {
 	case UPSTREAM_BUSY:
-		if (!u->got_head)
+		if (u->peek)
+			upstream_peek_eof(u, clean);
+		else if (!u->got_head)
 			upstream_lost(u);
 		else
 			relay_eof(u, clean);

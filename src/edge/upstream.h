@@ -12,6 +12,7 @@
 #include "chan.h"
 #include "dial.h"
 #include "exchange.h"
+#include "peek.h"
 #include "proto/chunked.h"
 #include "proto/connect.h"
 
@@ -71,7 +72,9 @@ struct upstream {
 
 	/* The answer being received. */
 	bool got_any;            /* a byte of it, or of a 1xx before it */
-	bool got_head;
+	bool got_head;           /* a final one, and it was judged */
+	struct peek *peek;       /* owns; a head is in, and its body is looked at
+	                          * before it is judged; both are in `in` */
 	bool no_trailer;         /* its trailer may not pass */
 	bool keep;               /* may serve again after this answer */
 	unsigned served;         /* answers before this one */
@@ -103,10 +106,16 @@ void upstream_reached(struct upstream *u);
 
 /* Between the upstream's own files. */
 void upstream_receive(struct upstream *u); /* BUSY or DRAINING: reads on */
+/* Its body has been looked at for long enough: the answer is judged. */
+void upstream_peek_over(struct upstream *u);
+/* The connection ended while it was. */
+void upstream_peek_eof(struct upstream *u, bool clean);
 /* The attempt ends without an answer: closes and reports. */
 void upstream_fail(struct upstream *u, enum attempt_end end);
 /* The same with more to say; what was sent is filled in. */
 void upstream_ended(struct upstream *u, struct attempt *a);
+/* Its timer, in so many ms. 0, or -1 no memory. */
+AB_MUST int upstream_timer(struct upstream *u, int64_t ms);
 /* Room for `cap` bytes in u->in. 0 or -1. */
 AB_MUST int upstream_room(struct upstream *u, size_t cap);
 /* The connection ended; clean: by a FIN. */

@@ -6,6 +6,9 @@
 #include "dispatch.h"
 #include "flow.h"
 
+#define LOOK_MS 1000       /* rule 13: an answer is not worth more time */
+#define LOOK_EVENT_MS 2000 /* the first event of a stream */
+
 static void
 flow_note_status(struct request *r, int status)
 {
@@ -57,6 +60,33 @@ flow_ask_script(struct request *r, const struct head *h,
 	return said;
 }
 
+/* Of a body that is coded (gzip) the events can't be told apart. */
+static bool
+is_event_stream(const struct head *h)
+{
+	return span_istarts(head_find(h, SPAN("content-type")),
+	    SPAN("text/event-stream"));
+}
+
+struct look
+request_look(const struct request *r, const struct head *h)
+{
+	const struct policy *p = r->policy;
+	int64_t left_ms = r->timer.due_ms - r->engine->now_ms - 1;
+	struct look look = {.bytes = 0};
+
+	if (left_ms < 1 || !when_wants_body(&p->when, h))
+		return look;
+	look.event = is_event_stream(h);
+	if (look.event && head_find(h, SPAN("content-encoding")).p)
+		return look;
+	look.ms = flow_earlier(look.event ? LOOK_EVENT_MS : LOOK_MS, left_ms);
+	/* A stream is not held up unless it was asked for: its first bytes may
+	 * be long in coming. */
+	look.bytes = look.event ? p->stream_peek_bytes : WHEN_BODY_MAX;
+	return look;
+}
+
 void
 request_got_head(struct request *r, const struct head *h,
     const struct body_view *body, bool reused)
@@ -79,6 +109,10 @@ request_got_head(struct request *r, const struct head *h,
 	is = reading_of(r->policy, h, body, e->ports->wall_ms(e));
 	a.says = is.says;
 	a.hint = is.hint;
+	if (body->bytes.p)
+		STATS_ADD(e->stats.looks, 1);
+	if (is.says == SAYS_PERMANENT)
+		STATS_ADD(e->stats.permanent, 1);
 	if (is.throttled) {
 		STATS_ADD(e->stats.throttled, 1);
 		r->last_throttled = verdict_refusal_status(&a);

@@ -100,6 +100,17 @@ void request_body_over(struct request *r);   /* body.once is set */
  * key has been shut meanwhile; the connection was discarded. */
 AB_MUST bool request_connected(struct request *r, bool reused);
 void request_sent(struct request *r);
+/*
+ * How much of an answer's body has to be looked at before it can be judged: up
+ * to `bytes` (0: nothing) without its transfer coding, or its first event, and
+ * for no longer than ms.
+ */
+struct look {
+	size_t bytes;
+	int64_t ms;
+	bool event; /* an event stream: its first event is enough */
+};
+struct look request_look(const struct request *r, const struct head *h);
 /* A final response head: any but 1xx, and 101. body: as much of it as
  * request_look asked for. */
 void request_got_head(struct request *r, const struct head *h,

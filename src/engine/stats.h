@@ -13,6 +13,8 @@
 	X(finished)      /* over, whatever the end */              \
 	X(attempts)      /* begun upstream */                      \
 	X(throttled)     /* attempts that were refused */          \
+	X(permanent)     /* refused for good: by a rule */         \
+	X(looks)         /* answers whose body was looked at first */ \
 	X(absorbed)      /* refused at least once, then a success */ \
 	X(leaked)        /* a refusal reached the client */        \
 	X(parks)         /* times that a request began to wait */  \

@@ -50,6 +50,8 @@ struct policy {
 	int64_t connect_timeout_ms;
 	int64_t response_timeout_ms;
 	int64_t idle_timeout_ms;
+	int64_t heartbeat_ms;      /* 0: off */
+	uint64_t stream_peek_bytes; /* 0: off; <= WHEN_BODY_MAX */
 	bool allow_half_close;
 	bool allow_overrides;
 	bool script_body;          /* strategy = custom: its script looks at the

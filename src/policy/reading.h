@@ -22,7 +22,8 @@ struct reading {
 
 /*
  * wall_ms: our wall clock at the receipt of the head, since the epoch. The wait
- * is that of the fields (wait_headers).
+ * is that of the fields (wait_headers); they say nothing: of the body
+ * (wait_body); nor does it: what the answer is known to cost (wait_when).
  */
 struct reading reading_of(const struct policy *p, const struct head *h,
     const struct body_view *body, int64_t wall_ms);

@@ -52,22 +52,21 @@ try_fail(struct try *t, enum attempt_end end, bool sent)
 
 /* The wait that this answer asks for, if it is a refusal, binds its key. */
 static void
-note_hint(struct try *t, const struct head *h)
+note_hint(struct try *t, const struct head *h, const struct body_view *body)
 {
 	struct job *j = t->job;
 	const struct policy *p = j->r.policy;
 	struct world *w = j->world;
-	struct hint hint;
+	struct reading is;
 	int64_t until_us;
 
-	if (!verdict_statuses_has(&p->verdict.retry_on, h->status) ||
-	    p->dry_run)
+	if (p->dry_run)
 		return;
-	hint = hint_find(&p->hint, h, sim_ports.wall_ms(j->r.engine));
-	if (!hint.valid)
+	is = reading_of(p, h, body, sim_ports.wall_ms(j->r.engine));
+	if (!is.throttled || !is.hint.valid)
 		return;
-	until_us = hint.wait_ms < INT64_MAX / 2000
-	    ? w->now_us + hint.wait_ms * 1000
+	until_us = is.hint.wait_ms < INT64_MAX / 2000
+	    ? w->now_us + is.hint.wait_ms * 1000
 	    : INT64_MAX;
 	if (until_us > j->lane->hint_until_us)
 		j->lane->hint_until_us = until_us;
@@ -117,13 +116,61 @@ answer_read(const struct step *s, char *text, size_t cap, struct head *h)
 	return true;
 }
 
+/* The head is in, and as much of the body as was asked for. */
+static void
+try_judged(struct try *t, const struct head *h, const struct body_view *body)
+{
+	struct job *j = t->job;
+	struct world *w = j->world;
+
+	t->in_hand = true;
+	t->head_us = w->now_us;
+	t->status = h->status;
+	free(j->head);
+	j->head = strdup(t->step->fields);
+	note_hint(t, h, body);
+	world_tell(w, "#%u attempt %u got %d", j->n, t->n, h->status);
+	request_got_head(&j->r, h, body, t->reused);
+}
+
+/* What of the body has come in once it has been looked at for `ms`. */
+static struct body_view
+body_after(const struct step *s, size_t bytes, int64_t ms)
+{
+	struct body_view v = {.bytes = {s->text, s->body_bytes}};
+
+	v.whole = !s->cut && s->over_us <= ms * 1000 && v.bytes.n <= bytes;
+	if (s->over_us > ms * 1000)
+		v.bytes.n = 0;
+	if (v.bytes.n > bytes)
+		v.bytes.n = bytes;
+	return v;
+}
+
+static void
+try_looked(struct world *w, void *arg)
+{
+	struct try *t = arg;
+	char text[FIELDS_BYTES + 256];
+	struct body_view body;
+	static struct head h;
+
+	if (t->over || !answer_read(t->step, text, sizeof(text), &h))
+		return;
+	world_enter(w, t->job->r.engine);
+	body = body_after(t->step, t->look.bytes, t->look.ms);
+	try_judged(t, &h, &body);
+}
+
 static void
 try_answer(struct world *w, void *arg)
 {
+	static const struct body_view unseen = {.whole = false};
 	struct try *t = arg;
 	struct job *j = t->job;
 	char text[FIELDS_BYTES + 256];
 	static struct head h;
+	int64_t us;
 
 	if (t->over)
 		return;
@@ -136,15 +183,14 @@ try_answer(struct world *w, void *arg)
 		try_fail(t, ATTEMPT_BAD_RESPONSE, true);
 		return;
 	}
-	t->in_hand = true;
-	t->head_us = w->now_us;
-	t->status = h.status;
-	free(j->head);
-	j->head = strdup(t->step->fields);
-	note_hint(t, &h);
-	world_tell(w, "#%u attempt %u got %d", j->n, t->n, h.status);
-	request_got_head(&j->r, &h, &(struct body_view){.whole = false},
-	    t->reused);
+	t->look = request_look(&j->r, &h);
+	if (t->look.bytes == 0 || !t->step->text) {
+		try_judged(t, &h, &unseen);
+		return;
+	}
+	us = t->look.ms * 1000;
+	world_after(w, t->step->over_us < us ? t->step->over_us : us,
+	    try_looked, t);
 }
 
 static void

@@ -4,6 +4,7 @@
  * each attempt, or a limit that it enforces.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "scene.h"
 
@@ -18,6 +19,20 @@ add_field(struct words *w, struct step *t, const char *name, const char *value)
 		words_bad(w, "too many fields");
 }
 
+/* body 5KiB, or body "its text". */
+static void
+read_body(struct words *w, struct step *t)
+{
+	if (!words_is_quoted(w)) {
+		t->body_bytes = (uint64_t)words_size(w);
+		return;
+	}
+	t->text = strdup(words_next(w, "a text"));
+	if (!t->text)
+		abort();
+	t->body_bytes = strlen(t->text);
+}
+
 /* What a step may say beside its kind. False: it is over. */
 static bool
 read_modifier(struct words *w, struct step *t)
@@ -27,7 +42,7 @@ read_modifier(struct words *w, struct step *t)
 	else if (words_take(w, "after"))
 		t->after_us = words_time_us(w);
 	else if (words_take(w, "body"))
-		t->body_bytes = (uint64_t)words_size(w);
+		read_body(w, t);
 	else if (words_take(w, "over"))
 		t->over_us = words_time_us(w);
 	else if (words_take(w, "dial"))

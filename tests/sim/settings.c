@@ -35,6 +35,7 @@ static const struct setting plain[] = {
     {"max_keys", COUNT, IN(policy.max_keys)},
     {"burst", COUNT, IN(burst)},
     {"body_buffer", SIZE, IN(policy.body_buffer_bytes)},
+    {"stream_peek", SIZE, IN(policy.stream_peek_bytes)},
     {"body_spill", SIZE, IN(policy.body_spill_bytes)},
     {"retry_connect", FLAG, IN(policy.verdict.retry_connect)},
     {"allow_half_close", FLAG, IN(policy.allow_half_close)},
@@ -211,6 +212,47 @@ set_hints(struct settings *s, struct words *w)
 	s->policy.hint.n = n;
 }
 
+/* The list of a policy that is kept in settings.rules[i]. */
+static struct when_list *
+rules_of(struct policy *p, unsigned i)
+{
+	struct when_cfg *c = &p->when;
+	struct when_list *all[SETTINGS_RULES] = {&c->permanent, &c->throttled,
+	    &c->wait_body, &c->wait};
+
+	return all[i];
+}
+
+/* "RULE", ... False: it is none of these options. */
+static bool
+set_rules(struct settings *s, const char *key, struct words *w)
+{
+	static const char *const keys[SETTINGS_RULES] = {"permanent_when",
+	    "throttled_when", "wait_body", "wait_when"};
+	static const enum when_kind kinds[SETTINGS_RULES] = {WHEN_RULE,
+	    WHEN_RULE, WHEN_WAIT_BODY, WHEN_WAIT};
+	struct when_fault fault;
+	struct when_list *list;
+	unsigned i = 0;
+
+	while (i < SETTINGS_RULES && strcmp(keys[i], key) != 0)
+		i++;
+	if (i == SETTINGS_RULES)
+		return false;
+	list = rules_of(&s->policy, i);
+	list->n = 0;
+	do {
+		const char *text = words_next(w, "a rule in quotes");
+
+		if (list->n == SETTINGS_RULES_MAX ||
+		    when_parse(span_of(text), kinds[i], &s->rules[i][list->n],
+			&fault) < 0)
+			words_bad(w, "'%s' is no rule, or one too many", text);
+		list->n++;
+	} while (words_take(w, ","));
+	return true;
+}
+
 bool
 settings_set(struct settings *s, const char *key, struct words *w)
 {
@@ -223,6 +265,8 @@ settings_set(struct settings *s, const char *key, struct words *w)
 	    {"wait_headers", set_hints}};
 
 	words_need(w, "=");
+	if (set_rules(s, key, w))
+		return true;
 	if (strcmp(key, "retry_on") == 0) {
 		set_statuses(&s->policy.verdict.retry_on, w);
 		return true;
@@ -258,6 +302,8 @@ settings_finish(struct settings *to, const struct settings *from)
 	p->service.has_rate = p->bucket.n > 0;
 	if (p->hint.v != hint_default.v)
 		p->hint.v = to->hints;
+	for (unsigned i = 0; i < SETTINGS_RULES; i++)
+		rules_of(p, i)->v = to->rules[i];
 }
 
 struct key_cfg

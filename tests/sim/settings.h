@@ -11,11 +11,16 @@
 #include "words.h"
 
 #define SETTINGS_HINTS_MAX 16
+#define SETTINGS_RULES 4
+#define SETTINGS_RULES_MAX 4
 
 struct settings {
 	struct policy policy;
 	unsigned burst; /* of rates without their own */
 	struct hint_source hints[SETTINGS_HINTS_MAX]; /* of wait_headers */
+	struct when_rule rules[SETTINGS_RULES][SETTINGS_RULES_MAX]; /* of each of
+	                         * permanent_when, throttled_when, wait_body and
+	                         * wait_when */
 };
 
 void settings_init(struct settings *s);

@@ -49,6 +49,8 @@ put_quoted(struct words *w, char **to, const char *p)
 			words_bad(w, "a closing quote is missing");
 		if (c == '\\' && (p[1] == 'r' || p[1] == 'n'))
 			c = *++p == 'r' ? '\r' : '\n';
+		else if (c == '\\' && p[1] == '"')
+			c = *++p;
 		text[n++] = c;
 	}
 	put_word(w, to, text, n, true);

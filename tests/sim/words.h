@@ -27,8 +27,8 @@ struct range {
 
 /*
  * Words are parted by blanks; '|', ',', '=', ">=", "<=", ".." and a ':' at the
- * end of a word are words of their own. "In quotes" is one word; \r and \n in
- * it are what they are in C. '#' at the start of a word ends the line.
+ * end of a word are words of their own. "In quotes" is one word; \r, \n and \"
+ * in it are what they are in C. '#' at the start of a word ends the line.
  */
 void words_split(struct words *w, const char *file, int line, const char *text);
 _Noreturn void words_bad(const struct words *w, const char *fmt, ...)

@@ -39,6 +39,7 @@ struct try {
 	uint64_t sent;           /* body bytes */
 	int64_t start_us, head_us, over_us; /* -1: not yet */
 	int status;
+	struct look look;        /* at its answer's body */
 };
 
 enum job_end { JOB_OPEN, JOB_RELAYED, JOB_OWN, JOB_CUT, JOB_LEFT, JOB_REFUSED };
