@@ -194,7 +194,7 @@ void conf_override_free(struct conf_override *o);
 
 /*
  * Append to a list: one setting, or those of ABIDED_SET, which ';' separates
- * (text may be NULL: not set). 0, or -1 with one problem or more.
+ * (but in "quotes"; text may be NULL: not set). 0, or -1 with one problem or more.
  * A later one wins over an earlier one, so the environment is added first. An
  * option that takes a list adds up those of one origin (`from`).
  */

@@ -114,6 +114,39 @@ conf_overrides_add(struct conf_overrides *o, const char *text, const char *from,
 	return add(o, span_of(text), span_of(text), from, problems);
 }
 
+/* Where the quote that opens at `at` is closed; `at`: nowhere. */
+static size_t
+closing_quote(struct span s, size_t at)
+{
+	for (size_t i = at + 1; i < s.n; i++) {
+		if (s.p[i] == '"')
+			return i;
+		if (s.p[i] == '\\')
+			i++;
+	}
+	return at;
+}
+
+/* Up to a ';' that stands in no quotes: rules have texts in them. A quote that
+ * is never closed is a character like any other. */
+static bool
+next_setting(struct span *rest, struct span *ret_item)
+{
+	size_t n = 0;
+
+	if (rest->p == NULL)
+		return false;
+	while (n < rest->n && rest->p[n] != ';') {
+		if (rest->p[n] == '"')
+			n = closing_quote(*rest, n);
+		n++;
+	}
+	*ret_item = (struct span){rest->p, n};
+	*rest = n < rest->n ? (struct span){rest->p + n + 1, rest->n - n - 1}
+			    : (struct span){.p = NULL};
+	return true;
+}
+
 int
 conf_overrides_add_env(struct conf_overrides *o, const char *text,
     struct conf_problems *problems)
@@ -122,7 +155,7 @@ conf_overrides_add_env(struct conf_overrides *o, const char *text,
 	struct span rest = whole, item;
 	int rc = 0;
 
-	while (span_cut(&rest, ';', &item)) {
+	while (next_setting(&rest, &item)) {
 		item = span_trim(item);
 		if (item.n > 0 &&
 		    add(o, item, whole, "ABIDED_SET", problems) != 0)

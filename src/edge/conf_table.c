@@ -253,26 +253,26 @@ const struct conf_option conf_options[] = {
 }, {
 	POLICY(when.throttled), .key = "throttled_when", .set = conf_set_rules, RULES,
 	.takes = RULE_TAKES,
-	.help = "Answers that mean \"throttled\" although their status is not in retry_on: 403 header "
-	        "x-ratelimit-remaining = 0, or 400 body ThrottlingException, or 200 json error = "
-	        "ratelimited. One rule a line.",
+	.help = "Answers that mean \"throttled\" although their status is not in retry_on: 403 "
+	        "header x-ratelimit-remaining = 0, or 400 body ThrottlingException, or 200 json "
+	        "error = ratelimited. One rule a line.",
 }, {
 	POLICY(when.permanent), .key = "permanent_when", .set = conf_set_rules, RULES,
 	.takes = RULE_TAKES,
-	.help = "Refusals that no wait would mend: 429 json error.code = insufficient_quota. They are "
-	        "passed on at once. Asked before throttled_when and retry_on.",
+	.help = "Refusals that no wait would mend: 429 json error.code = insufficient_quota. They "
+	        "are passed on at once. Asked before throttled_when and retry_on.",
 }, {
 	POLICY(when.wait_body), .key = "wait_body", .set = conf_set_wait_body, RULES,
 	.takes = "rules that end in json PATH : FORMAT or body TEXT : FORMAT, one a line, FORMAT "
-	        "being one of wait_headers or text; or none",
+	        "being one of wait_headers; or none",
 	.help = "Where the body of a refusal says how long to wait: 429 json "
-	        "error.details.*.retryDelay : duration, or 429 body \"Please retry after \" : text. "
-	        "For refusals whose fields do not tell.",
+	        "error.details.*.retryDelay : duration, or 429 body \"Please retry after \" : "
+	        "text. For refusals whose fields do not tell.",
 }, {
 	POLICY(when.wait), .key = "wait_when", .set = conf_set_wait_when, RULES,
 	.takes = "rules that end in : DURATION (ms, s, min, h, d), one a line; or none",
-	.help = "How long to wait after refusals that do not tell: 403 body \"secondary rate limit\" : "
-	        "60s. The longest of those that hold counts.",
+	.help = "How long to wait after refusals that do not tell: 403 body \"secondary rate "
+	        "limit\" : 60s. The longest of those that hold counts.",
 }, {
 	POLICY(deadline_ms), .key = "deadline", .set = conf_set_duration,
 	.min = 1, .max = 35 * DAY, .def = "60s",

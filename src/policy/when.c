@@ -278,7 +278,7 @@ add_behind(struct longest *l, struct span rest)
 
 	if (rest.n > WORDS_MAX)
 		rest.n = WORDS_MAX;
-	if (l->rule->is_text) {
+	if (l->rule->format == HINT_TEXT) {
 		(void)add_value(l, rest);
 		return;
 	}

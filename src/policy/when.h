@@ -74,8 +74,7 @@ struct when_rule { /* owns all it holds, in itself */
 	uint64_t status[8];    /* bit s - 100 for each status s, 100..599 */
 	unsigned nterms;
 	struct when_term term[WHEN_TERMS_MAX]; /* WAIT_BODY: the last one tells */
-	bool is_text;          /* WAIT_BODY: the wait stands in words ... */
-	enum hint_format format; /* ... or is all of it, in this format */
+	enum hint_format format; /* WAIT_BODY */
 	int64_t wait_ms;       /* WAIT */
 	char bytes[WHEN_RULE_BYTES_MAX + WHEN_TERMS_MAX * JSON_PATH_BYTES(0)];
 };

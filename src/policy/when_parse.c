@@ -293,8 +293,8 @@ take_test(struct parse *p, struct when_term *term)
 	term->test = WHEN_PRESENT;
 	if (!take_test_word(p, &term->test) && !term_ends(p))
 		return fault(p, peek(p),
-		    "here may stand =, !=, <, >, contains, present or absent, "
-		    "with blanks around it, or \"and\"");
+		    "here may stand =, !=, <, >, contains, present, absent, "
+		    "\"and\" or \":\", with blanks around it");
 	if (term->test < WHEN_EQUAL)
 		return 0;
 	struct span word = peek(p);
@@ -414,11 +414,9 @@ take_format(struct parse *p)
 		    "\": FORMAT\" is missing behind the rule (: s)");
 	word = peek(p);
 	pass(p, word);
-	p->rule->is_text = span_eq(word, SPAN("text"));
-	if (hint_format_parse(word, &p->rule->format) && !p->rule->is_text)
+	if (hint_format_parse(word, &p->rule->format) != 0)
 		return fault(p, word,
-		    "no such format; those of wait_headers and text may stand "
-		    "here");
+		    "no such format; those of wait_headers may stand here");
 	return 0;
 }
 

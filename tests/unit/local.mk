@@ -9,6 +9,7 @@ UNIT_TESTS = \
 	tests/unit/test_budget \
 	tests/unit/test_ca \
 	tests/unit/test_chunked \
+	tests/unit/test_coding \
 	tests/unit/test_conf \
 	tests/unit/test_conf_bad \
 	tests/unit/test_conf_file \
@@ -17,6 +18,7 @@ UNIT_TESTS = \
 	tests/unit/test_conf_policy \
 	tests/unit/test_conf_preset \
 	tests/unit/test_conf_tls \
+	tests/unit/test_conf_when \
 	tests/unit/test_connect \
 	tests/unit/test_dest \
 	tests/unit/test_dial \
@@ -36,6 +38,7 @@ UNIT_TESTS = \
 	tests/unit/test_httpdate \
 	tests/unit/test_htpasswd \
 	tests/unit/test_instant \
+	tests/unit/test_json_path \
 	tests/unit/test_key \
 	tests/unit/test_leaf \
 	tests/unit/test_line \

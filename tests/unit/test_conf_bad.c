@@ -34,7 +34,7 @@ check(const struct bad *v, size_t n)
 	"16), query:NAME, client; or none\n"
 #define HINTS \
 	"; it takes a list of NAME:FORMAT with FORMAT one of auto, s, ms, " \
-	"http-date, epoch, epoch-ms, iso8601, duration; or none\n"
+	"http-date, epoch, epoch-ms, iso8601, duration, js-date, text, sf, pairs; or none\n"
 #define SERVERS "; it takes a list of ADDRESS[:PORT] and [v6]:PORT, or system\n"
 #define HOSTS \
 	"; it takes a list of host, host:port, [v6]:port, *.suffix, " \

@@ -249,6 +249,13 @@ event_needs_no_end_of_the_stream(void **state)
 	rig_close(&rig);
 }
 
+/* Without its NUL. */
+static void
+put(char *to, const char *text)
+{
+	memcpy(to, text, strlen(text));
+}
+
 static void
 body_is_seen_up_to_its_bound(void **state)
 {
@@ -258,8 +265,8 @@ body_is_seen_up_to_its_bound(void **state)
 
 	(void)state;
 	memset(text, ' ', sizeof(text));
-	memcpy(text, "{\"e\":1}", 7);
-	memcpy(text + WHEN_BODY_MAX - 3, "end", 3);
+	put(text, "{\"e\":1}");
+	put(text + WHEN_BODY_MAX - 3, "end");
 	rig_open(&rig, JSON("400"), NULL);
 	rig_rule(&rig, "400 body end", WHEN_RULE);
 	rig.view.body = (struct span){text, WHEN_BODY_MAX};
@@ -370,6 +377,11 @@ wait_is_read_from_the_body(void **state)
 	    {"429 body \"wait \" : s", "wait", 0},
 	    {"429 body \"wait \" : s", "wait long", 0},
 	    {"429 body wait_s : s", "{\"wait_s\": 5}", 5000},
+	    {"429 body \"retry after \" : text",
+		"{\"m\":\"Please retry after 37 seconds.\"}", 37000},
+	    {"429 body \"retry in \" : text", "retry in 34.07s, or", 34070},
+	    {"429 body \"retry after \" : text", "retry after all", 0},
+	    {"429 json m : text", "{\"m\":\"2 minutes\"}", 120000},
 	    {"429 body <Wait> : duration", "<Wait>1m30s</Wait>", 90000},
 	    {"429 body \"again on \" : http-date",
 		"again on Tue, 01 Jan 2030 00:00:10 GMT\n", 10000},
