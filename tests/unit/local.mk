@@ -51,6 +51,7 @@ UNIT_TESTS = \
 	tests/unit/test_origin_judge \
 	tests/unit/test_origin_limit \
 	tests/unit/test_origin_words \
+	tests/unit/test_presets \
 	tests/unit/test_reply \
 	tests/unit/test_resolve \
 	tests/unit/test_resolve_cache \
