@@ -189,7 +189,8 @@ static void
 page_row_says_what_the_code_does(void **state)
 {
 	static struct doc d;
-	struct span rest = span_of(page()), line, cell[3];
+	struct span rest = span_of(page()), line,
+		    cell[3] = {{"", 0}, {"", 0}, {"", 0}};
 
 	(void)state;
 	rig_open(&d.rig, "HTTP/1.1 200 OK\r\n\r\n", "");
