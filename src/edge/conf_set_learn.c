@@ -68,3 +68,14 @@ conf_set_budget(struct conf_setter *to, struct span item)
 		*budget = b;
 	return rc;
 }
+
+int
+conf_set_share(struct conf_setter *to, struct span item)
+{
+	unsigned *share = conf_field(to);
+
+	if (!span_eq(item, SPAN("off")))
+		return percent_of(to, item, 100, share);
+	*share = 0;
+	return CONF_SET_OK;
+}

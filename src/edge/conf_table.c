@@ -305,6 +305,17 @@ const struct conf_option conf_options[] = {
 	.choices = resets, .def = "idempotent",
 	.help = "Retry where the connection was lost before the answer's head.",
 }, {
+	POLICY(quota.percent), .key = "learn_quota", .set = conf_set_share, .def = "50%",
+	.takes = "PERCENT% (1 to 100), or off",
+	.help = "Answers that are no refusals may tell how much of a quota is left and until when "
+	        "(see wait_headers). At this share of it what is left is spread over the time; "
+	        "with nothing left nobody starts before there is more. A request that can't wait "
+	        "so long goes at once. off: nothing is learned.",
+}, {
+	POLICY(quota.pauses), .key = "learn_retry_after", .set = conf_set_flag, .def = "yes",
+	.help = "Retry-After on a success (not 201 or 202: there it says when the work will be "
+	        "done) delays the next request of the same state.",
+}, {
 	POLICY(budget), .key = "retry_budget", .set = conf_set_budget, .def = "off",
 	.takes = "PERCENT% (1 to 1000), NUMBER/UNIT with UNIT ms, s, min, h or day, or both with a "
 	        "+ between; or off",

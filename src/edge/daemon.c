@@ -41,6 +41,7 @@ key_cfg_of(const struct policy *p)
 	    .service = p->service,
 	    .bucket = p->bucket,
 	    .budget = p->budget,
+	    .quota = p->quota,
 	    .concurrency = p->concurrency,
 	    .queue = p->queue,
 	    .max_keys = p->max_keys,

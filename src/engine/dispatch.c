@@ -23,6 +23,7 @@
 static enum dispatch_result
 key_enter(struct key *k, struct request *r)
 {
+	key_weigh(k, r, key_now(r->engine));
 	switch (line_enter(&k->line, &r->entry)) {
 	case LINE_FULL:
 		return DISPATCH_FULL;
@@ -38,6 +39,8 @@ key_enter(struct key *k, struct request *r)
 		k->least_deadline_ms = request_limit_ms(r);
 	if (r->max_wait_ms < k->least_max_wait_ms)
 		k->least_max_wait_ms = r->max_wait_ms;
+	if (r->patience_ms < k->least_patience_ms)
+		k->least_patience_ms = r->patience_ms;
 	key_pump(k, r->engine);
 	if (r->grant == GRANT_LINE)
 		return DISPATCH_PARKED;
@@ -59,13 +62,18 @@ dispatch_ask(struct request *r)
 	pthread_mutex_lock(&k->lock);
 	key_clock(k, now_ms);
 	key_relieve_probe(k, r, now_ms);
+	r->hasty = false;
+	if (k->quota.on)
+		key_weigh(k, r, now_ms);
 	if (key_shut_for(k, r, now_ms)) {
 		res = DISPATCH_SHUT;
-	} else if (line_length(&k->line) == 0 &&
-	    key_ready(k, now_ms, &why, &at_ms)) {
+	} else if ((line_length(&k->line) == 0 || r->hasty) &&
+	    key_ready(k, r, now_ms, &why, &at_ms)) {
 		line_pass(&k->line, &r->entry);
 		key_admit(k, r, now_ms);
 		r->grant = GRANT_HELD;
+		if (r->hasty)
+			key_pump(k, r->engine);
 	} else {
 		res = key_enter(k, r);
 	}
@@ -91,6 +99,8 @@ key_give_back(struct key *k, struct request *r, bool neutral)
 {
 	if (neutral && !r->learned)
 		service_neutral(&k->service, &r->ticket, key_now(r->engine));
+	if (!r->learned)
+		quota_over(&k->quota);
 	r->learned = true;
 	k->in_use--;
 	r->grant = GRANT_NONE;
@@ -247,6 +257,8 @@ dispatch_outcome(struct request *r, const struct attempt *a)
 	if (!key_affords(k, r, &v))
 		v = verdict_over_budget(a);
 	r->learned = v.kind != VERDICT_RECONNECT;
+	if (r->learned)
+		key_learn(k, r, a, held);
 	key_sweep(k, e);
 	if (held && !keeps_slot(&v, a))
 		key_give_back(k, r, false);
@@ -271,7 +283,7 @@ dispatch_why(struct request *r, int64_t *ret_at_ms)
 
 	*ret_at_ms = TIMER_NEVER;
 	pthread_mutex_lock(&k->lock);
-	if (key_ready(k, key_now(r->engine), &why, ret_at_ms))
+	if (key_ready(k, r, key_now(r->engine), &why, ret_at_ms))
 		*ret_at_ms = key_now(r->engine);
 	pthread_mutex_unlock(&k->lock);
 	return why;

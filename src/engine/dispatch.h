@@ -38,6 +38,9 @@ void dispatch_release(struct request *r, bool neutral);
 
 /* After a reload or an operator's hand: looks at the key afresh. */
 void dispatch_poke(struct key *k, struct engine *e);
+/* What it may wait for has become less: should it not wait for a wish of the
+ * service any longer, its turn comes at once. */
+void dispatch_hurry(struct request *r);
 /* What holds the line up, and when that is known to end (TIMER_NEVER: not). */
 enum wait_why dispatch_why(struct request *r, int64_t *ret_at_ms);
 /* ms until the key may serve again, at least 1 s where unknown: Retry-After. */

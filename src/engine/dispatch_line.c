@@ -19,7 +19,7 @@ key_clock(struct key *k, int64_t now_ms)
 }
 
 bool
-key_ready(const struct key *k, int64_t now_ms, enum wait_why *ret_why,
+key_open(const struct key *k, int64_t now_ms, enum wait_why *ret_why,
     int64_t *ret_at_ms)
 {
 	int64_t wait;
@@ -40,6 +40,14 @@ key_ready(const struct key *k, int64_t now_ms, enum wait_why *ret_why,
 	return true;
 }
 
+bool
+key_ready(const struct key *k, const struct request *r, int64_t now_ms,
+    enum wait_why *ret_why, int64_t *ret_at_ms)
+{
+	return key_open(k, now_ms, ret_why, ret_at_ms) &&
+	    key_pleases(k, r, now_ms, ret_why, ret_at_ms);
+}
+
 void
 key_admit(struct key *k, struct request *r, int64_t now_ms)
 {
@@ -49,6 +57,7 @@ key_admit(struct key *k, struct request *r, int64_t now_ms)
 	else if (request_streams(r))
 		service_let_go(&k->service, &r->ticket);
 	bucket_take(&k->bucket, &k->cfg.bucket, now_ms);
+	r->start = quota_begin(&k->quota, now_ms);
 	k->in_use++;
 	r->learned = false;
 }
@@ -136,6 +145,15 @@ key_relieve_probe(struct key *k, const struct request *r, int64_t now_ms)
 }
 
 void
+key_grant(struct key *k, struct engine *e, struct request *r)
+{
+	line_pop(&k->line, &r->entry);
+	request_charge(r, k);
+	key_admit(k, r, key_now(e));
+	key_post(e, r);
+}
+
+void
 key_pump(struct key *k, struct engine *e)
 {
 	int64_t now_ms = key_now(e), at_ms = TIMER_NEVER;
@@ -145,15 +163,20 @@ key_pump(struct key *k, struct engine *e)
 	while ((head = key_next(k))) {
 		r = AB_CONTAINER(head, struct request, entry);
 		key_relieve_probe(k, r, now_ms);
-		if (!key_ready(k, now_ms, &k->held_by, &at_ms))
+		if (!key_open(k, now_ms, &k->held_by, &at_ms))
 			break;
-		line_pop(&k->line, head);
-		request_charge(r, k);
-		key_admit(k, r, now_ms);
-		key_post(e, r);
+		if (!key_pleases(k, r, now_ms, &k->held_by, &at_ms)) {
+			/* What they take makes it slower for the others. */
+			key_hurry(k, now_ms);
+			if (k->hasty && key_let_hasty(k, e, &at_ms))
+				continue;
+			break;
+		}
+		key_grant(k, e, r);
 	}
 	if (!head) {
 		k->least_deadline_ms = k->least_max_wait_ms = INT64_MAX;
+		k->least_patience_ms = INT64_MAX;
 		return;
 	}
 	if (at_ms != TIMER_NEVER)

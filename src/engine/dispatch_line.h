@@ -17,10 +17,13 @@ key_now(const struct engine *e)
 
 /* Charges the time since the last look to what held the line up. */
 void key_clock(struct key *k, int64_t now_ms);
-/* May one more go? False: why not, and when to look again (TIMER_NEVER: when
- * something is learned). */
-bool key_ready(const struct key *k, int64_t now_ms, enum wait_why *ret_why,
+/* May one more go, as far as holds and limits are concerned? False: why not, and
+ * when to look again (TIMER_NEVER: when something is learned). */
+bool key_open(const struct key *k, int64_t now_ms, enum wait_why *ret_why,
     int64_t *ret_at_ms);
+/* May r go? That, and the wishes of the service do not keep it. */
+bool key_ready(const struct key *k, const struct request *r, int64_t now_ms,
+    enum wait_why *ret_why, int64_t *ret_at_ms);
 /* Lets r go: a ticket, a token, a slot. Only after key_ready said so. */
 void key_admit(struct key *k, struct request *r, int64_t now_ms);
 /* The hold that is on ends after this request may wait. */
@@ -29,9 +32,27 @@ bool key_shut_for(const struct key *k, const struct request *r, int64_t now_ms);
 void key_relieve_probe(struct key *k, const struct request *r, int64_t now_ms);
 /* r leaves the line: the time it stood there is its own from now on. */
 void request_charge(struct request *r, const struct key *k);
+/* Admits one of the line. Only after key_ready, or key_open for a hasty one. */
+void key_grant(struct key *k, struct engine *e, struct request *r);
 /* Admits whoever may go and sees to it that the rest will be woken. */
 void key_pump(struct key *k, struct engine *e);
 /* A hold has grown: those who can't wait it out are told now. */
 void key_sweep(struct key *k, struct engine *e);
+
+/* dispatch_wish.c: what a service wishes (quota, pause) and nobody has to obey. */
+
+/* Does it let r go? As key_ready. */
+bool key_pleases(const struct key *k, const struct request *r, int64_t now_ms,
+    enum wait_why *ret_why, int64_t *ret_at_ms);
+/* How long may r wait for a wish, being the last in line, and is that enough? */
+void key_weigh(const struct key *k, struct request *r, int64_t now_ms);
+/* Admits those in line who need not wait for it: has it any? *at_ms becomes
+ * earlier where those who are left need a look before that. */
+bool key_let_hasty(struct key *k, struct engine *e, int64_t *at_ms);
+/* It holds up the line: who of those that stand there can't wait need not. */
+void key_hurry(struct key *k, int64_t now_ms);
+/* Learns what an answer that is no refusal tells. */
+void key_learn(struct key *k, const struct request *r, const struct attempt *a,
+    bool held);
 
 #endif

@@ -118,6 +118,9 @@ request_got_head(struct request *r, const struct head *h,
 		r->last_throttled = verdict_refusal_status(&a);
 		if (r->policy->backoff.strategy == STRATEGY_CUSTOM)
 			a.custom = flow_ask_script(r, h, body, &is.hint);
+	} else {
+		a.lesson = lesson_of(&r->policy->quota, &r->policy->hint, h,
+		    e->ports->wall_ms(e));
 	}
 	v = dispatch_outcome(r, &a);
 	if (v.kind != VERDICT_RETRY || r->policy->dry_run) {

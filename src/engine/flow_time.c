@@ -115,6 +115,7 @@ flow_drain(struct request *r)
 {
 	int64_t due = r->timer.due_ms, at_ms;
 
+	dispatch_hurry(r);
 	if (r->grant == GRANT_MAIL)
 		return; /* it starts in this turn */
 	if (r->own_until_ms)

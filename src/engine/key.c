@@ -108,6 +108,7 @@ key_reconfigure(struct key *k, const struct key_cfg *cfg, int64_t now_ms)
 {
 	pthread_mutex_lock(&k->lock);
 	bucket_reconfigure(&k->bucket, &k->cfg.bucket, &cfg->bucket, now_ms);
+	quota_reconfigure(&k->quota, &cfg->quota);
 	k->cfg = *cfg;
 	k->line.limit = cfg->queue;
 	pthread_mutex_unlock(&k->lock);
@@ -168,10 +169,12 @@ key_new(struct keygroup *g, uint64_t id, struct span label)
 	list_init(&k->lru);
 	service_init(&k->service);
 	bucket_init(&k->bucket);
+	quota_init(&k->quota);
 	k->group = g;
 	k->cfg = g->cfg;
 	k->wake_ms = TIMER_NEVER;
 	k->least_deadline_ms = k->least_max_wait_ms = INT64_MAX;
+	k->least_patience_ms = INT64_MAX;
 	memcpy(k->label, label.p, label.n);
 	map_add(&g->map, &k->node, id);
 	return k;

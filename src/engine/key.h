@@ -24,6 +24,7 @@
 #include "policy/bucket.h"
 #include "policy/budget.h"
 #include "policy/line.h"
+#include "policy/quota.h"
 #include "policy/service.h"
 
 struct engine;
@@ -32,6 +33,7 @@ struct key_cfg {
 	struct service_cfg service;
 	struct bucket_cfg bucket;
 	struct budget_cfg budget; /* of the group */
+	struct quota_cfg quota;
 	uint32_t concurrency; /* 0: no limit */
 	uint32_t queue;       /* places in line */
 	uint32_t max_keys;    /* of the group */
@@ -53,6 +55,8 @@ struct key {
 	pthread_mutex_t lock;     /* guards all below */
 	struct service service;
 	struct bucket bucket;
+	struct quota quota;
+	bool hasty;               /* somebody in line may not wait for it */
 	uint32_t in_use;          /* slots taken */
 	bool probe_streams;       /* PROBE: its body still comes from its client */
 	struct line line;
@@ -61,6 +65,7 @@ struct key {
 	/* Lower bounds over the line, so that a longer hold looks through it only
 	 * when somebody in it can't wait that long. */
 	int64_t least_deadline_ms, least_max_wait_ms;
+	int64_t least_patience_ms; /* of those who are not hasty */
 	/* How long the line has been held up by what: a waiting request takes
 	 * the difference. */
 	int64_t held_ms[WAIT_WHY_COUNT];

@@ -3,6 +3,7 @@ ENGINE_FILES = \
 	src/engine/body.c src/engine/body.h \
 	src/engine/dispatch.c src/engine/dispatch.h \
 	src/engine/dispatch_line.c src/engine/dispatch_line.h \
+	src/engine/dispatch_wish.c \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/flow.c src/engine/flow.h \
 	src/engine/flow_answer.c \

@@ -43,6 +43,9 @@ struct request {
 	_Atomic enum grant grant;    /* its own engine looks without the lock */
 	bool refused;                /* the mail says: your wait can't end in time */
 	struct ticket ticket;
+	uint64_t start;              /* its number in the key's quota */
+	int64_t patience_ms;         /* in line: until when it may wait for a quota */
+	bool hasty;                  /* that is too short: it does not */
 	bool learned;                /* the ticket's outcome is known to the key */
 	int64_t held_ms[WAIT_WHY_COUNT]; /* key->held_ms when it entered */
 

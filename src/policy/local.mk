@@ -12,9 +12,11 @@ POLICY_FILES = \
 	src/policy/hint_text.c \
 	src/policy/instant.c src/policy/instant.h \
 	src/policy/json_path.c src/policy/json_path.h \
+	src/policy/lesson.c src/policy/lesson.h \
 	src/policy/line.c src/policy/line.h \
 	src/policy/pattern.c src/policy/pattern.h \
 	src/policy/policy.h \
+	src/policy/quota.c src/policy/quota.h \
 	src/policy/reading.c src/policy/reading.h \
 	src/policy/rules.c src/policy/rules.h \
 	src/policy/service.c src/policy/service.h \

@@ -10,6 +10,7 @@
 #include "bucket.h"
 #include "budget.h"
 #include "hint.h"
+#include "quota.h"
 #include "service.h"
 #include "verdict.h"
 #include "when.h"
@@ -39,6 +40,7 @@ struct policy {
 	struct when_cfg when;
 	struct bucket_cfg bucket;
 	struct budget_cfg budget;  /* of retries */
+	struct quota_cfg quota;    /* what successes teach */
 	uint32_t concurrency;      /* 0: no limit */
 	uint32_t queue;            /* places in line */
 	int64_t queue_timeout_ms;  /* <= deadline_ms */

@@ -7,6 +7,7 @@
 
 #include "backoff.h"
 #include "hint.h"
+#include "lesson.h"
 #include "service.h"
 
 #define VERDICT_STATUSES_MAX 32
@@ -132,6 +133,7 @@ struct attempt {
 	enum attempt_says says; /* ATTEMPT_ANSWER */
 	struct hint hint; /* ATTEMPT_ANSWER; ATTEMPT_PARENT: its Retry-After */
 	struct custom_wait custom; /* ATTEMPT_ANSWER, a refusal */
+	struct lesson lesson; /* ATTEMPT_ANSWER, no refusal */
 	bool reused;      /* the connection had served before */
 	bool sent;        /* any byte of the request was written */
 };

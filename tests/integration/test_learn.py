@@ -26,5 +26,60 @@ class Budget(Case):
         self.assertEqual("retry-budget", d.wait_records(5)[-1]["reason"])
 
 
+EXHAUSTED = ("X-RateLimit-Remaining: 0", "X-RateLimit-Reset-After: 1.2")
+
+
+class Quota(Case):
+    def pair(self, o, **defaults):
+        """Two requests, one after the other; what the second waited."""
+        d = self.daemon(defaults=defaults)
+        for _ in range(2):
+            self.assert_status(200, self.get(d, o.url()))
+        first, second = d.wait_records(2)
+        self.assertEqual("0ms", first["waited"])
+        self.assertEqual(2, len(o.requests))
+        return second
+
+    def test_next_one_waits_where_nothing_is_left(self):
+        """C26."""
+        o = self.origin(answer(200, "x", *EXHAUSTED), answer(200, "y"))
+        record = self.pair(o)
+        self.assertGreaterEqual(o.requests[1].at - o.requests[0].at, 1.2)
+        self.assertEqual(record["waited"], record["told"])
+
+    def test_nothing_is_learned_where_it_is_off(self):
+        """C26."""
+        o = self.origin(answer(200, "x", *EXHAUSTED, "Retry-After: 60"),
+                        answer(200, "y"))
+        record = self.pair(o, learn_quota="off", learn_retry_after="no")
+        self.assertEqual("0ms", record["waited"])
+
+    def test_who_can_not_wait_so_long_goes_at_once(self):
+        o = self.origin(
+            answer(200, "x", "X-RateLimit-Remaining: 0",
+                   "X-RateLimit-Reset-After: 3600"), answer(200, "y"))
+        self.assertEqual("0ms", self.pair(o, deadline="60s")["waited"])
+
+    def test_pause_after_a_success(self):
+        o = self.origin(answer(200, "x", "Retry-After: 1"), answer(200, "y"))
+        self.pair(o)
+        self.assertGreaterEqual(o.requests[1].at - o.requests[0].at, 1.0)
+
+    def test_what_is_left_is_spread(self):
+        """Six of ten are gone, four are left for two seconds."""
+        def script(conn, _req, n):
+            conn.answer(200, "x", "X-RateLimit-Limit: 10",
+                        "X-RateLimit-Remaining: 4",
+                        "X-RateLimit-Reset-After: 2")
+
+        o = self.serving(script)
+        d = self.daemon()
+        self.assert_status(200, self.get(d, o.url()))
+        self.assert_status(200, self.get(d, o.url()))
+        self.assertGreaterEqual(o.requests[1].at - o.requests[0].at, 0.4)
+        record = d.wait_records(2)[1]
+        self.assertEqual(record["waited"], record["paced"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -37,6 +37,17 @@ key_looked_at_ms(const struct world *w, const struct key *k)
 	return at_ms;
 }
 
+/* Does somebody stand there who need not wait for a quota? */
+static bool
+has_hasty(const struct key *k)
+{
+	for (uint32_t i = 0; i < line_length(&k->line); i++)
+		if (AB_CONTAINER(k->line.heap.v[i], struct request, entry.node)
+			->hasty)
+			return true;
+	return false;
+}
+
 /* Could its line move now? If not, *ret_at_ms: when. */
 static bool
 key_could_go(const struct key *k, int64_t now_ms, int64_t *ret_at_ms)
@@ -51,7 +62,10 @@ key_could_go(const struct key *k, int64_t now_ms, int64_t *ret_at_ms)
 		return false;
 	wait_ms = bucket_wait_ms(&k->bucket, &k->cfg.bucket, now_ms);
 	*ret_at_ms = now_ms + wait_ms;
-	return wait_ms == 0;
+	if (wait_ms > 0 || has_hasty(k))
+		return wait_ms == 0;
+	*ret_at_ms = quota_at_ms(&k->quota, now_ms, 0, &why);
+	return *ret_at_ms <= now_ms;
 }
 
 static void
@@ -74,7 +88,8 @@ static void
 key_end(struct world *w, const struct key *k)
 {
 	if (atomic_load(&k->refs) || k->in_use || k->service.flying ||
-	    line_length(&k->line) || k->service.state == SERVICE_PROBE)
+	    k->quota.flying || line_length(&k->line) ||
+	    k->service.state == SERVICE_PROBE)
 		world_fault(w,
 		    "%s is left with %u references, %u slots, %u "
 		    "tickets, %u in line, state %s",

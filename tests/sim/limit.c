@@ -60,6 +60,23 @@ put_hint(struct step *s, const struct limit *l, int64_t wait_us)
 		    "retry-after-ms: %lld\r\n", (long long)ms);
 }
 
+/* What is left now, and how long it has to last from the answer on. */
+static void
+put_quota(struct step *s, const struct limit *l, const struct origin *o,
+    int64_t now_us)
+{
+	int64_t ends_us = (o->window + 1) * l->per_us;
+	int64_t ms = (ends_us - now_us - l->after_us + 999) / 1000;
+
+	if (ms > 0)
+		snprintf(s->fields, sizeof(s->fields),
+		    "X-RateLimit-Limit: %lld\r\n"
+		    "X-RateLimit-Remaining: %lld\r\n"
+		    "X-RateLimit-Reset-After: %lld.%03lld\r\n",
+		    (long long)l->count, (long long)(l->count - o->in_window),
+		    (long long)(ms / 1000), (long long)(ms % 1000));
+}
+
 void
 limit_judge(struct world *w, struct try *t)
 {
@@ -81,6 +98,8 @@ limit_judge(struct world *w, struct try *t)
 		    .after_us = l->after_us};
 		t->counted = true;
 		o->busy++;
+		if (l->tells)
+			put_quota(&t->own_step, l, o, w->now_us);
 		return;
 	}
 	t->own_step = (struct step){.kind = STEP_ANSWER,

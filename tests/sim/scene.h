@@ -66,6 +66,7 @@ struct limit {
 	int64_t hint_us;        /* FIXED */
 	int64_t after_us;       /* how long an answer takes, each */
 	int64_t refuse_after_us;
+	bool tells;             /* WINDOW: a success says what is left of it */
 };
 
 struct service_def {

@@ -175,6 +175,8 @@ scene_limit(struct service_def *d, struct words *w)
 			l->after_us = words_time_us(w);
 		else if (words_take(w, "refusal-after"))
 			l->refuse_after_us = words_time_us(w);
+		else if (words_take(w, "tells"))
+			l->tells = true;
 		else
 			words_done(w);
 	}

@@ -40,6 +40,7 @@ static const struct setting plain[] = {
     {"retry_connect", FLAG, IN(policy.verdict.retry_connect)},
     {"allow_half_close", FLAG, IN(policy.allow_half_close)},
     {"dry_run", FLAG, IN(policy.dry_run)},
+    {"learn_retry_after", FLAG, IN(policy.quota.pauses)},
 };
 
 static const struct policy defaults = {
@@ -59,6 +60,7 @@ static const struct policy defaults = {
 	    .jitter_ms = 1500,
 	},
     .service = {.failure_cutoff = 5, .half_open_ms = SERVICE_HALF_OPEN_MS},
+    .quota = {.percent = 50, .pauses = true},
     .queue = 10000,
     .queue_timeout_ms = AS_DEADLINE,
     .deadline_ms = 60000,
@@ -165,6 +167,15 @@ set_budget(struct settings *s, struct words *w)
 }
 
 static void
+set_learn(struct settings *s, struct words *w)
+{
+	s->policy.quota.percent = 0;
+	if (!words_take(w, "off") &&
+	    !words_take_percent(w, &s->policy.quota.percent))
+		words_bad(w, "learn_quota: off or a percentage");
+}
+
+static void
 set_strategy(struct settings *s, struct words *w)
 {
 	if (words_take(w, "auto"))
@@ -262,7 +273,7 @@ settings_set(struct settings *s, const char *key, struct words *w)
 	} special[] = {{"strategy", set_strategy},
 	    {"retry_non_idempotent", set_non_idempotent}, {"rate", set_rates},
 	    {"retry_reset", set_reset}, {"retry_budget", set_budget},
-	    {"wait_headers", set_hints}};
+	    {"learn_quota", set_learn}, {"wait_headers", set_hints}};
 
 	words_need(w, "=");
 	if (set_rules(s, key, w))
@@ -313,6 +324,7 @@ settings_key_cfg(const struct settings *s)
 	    .service = s->policy.service,
 	    .bucket = s->policy.bucket,
 	    .budget = s->policy.budget,
+	    .quota = s->policy.quota,
 	    .concurrency = s->policy.concurrency,
 	    .queue = s->policy.queue,
 	    .max_keys = s->policy.max_keys,

@@ -52,13 +52,13 @@ UNIT_TESTS = \
 	tests/unit/test_origin_limit \
 	tests/unit/test_origin_words \
 	tests/unit/test_presets \
+	tests/unit/test_quota \
 	tests/unit/test_reply \
 	tests/unit/test_resolve \
 	tests/unit/test_resolve_cache \
 	tests/unit/test_rewrite \
 	tests/unit/test_rng \
 	tests/unit/test_rules \
-	tests/unit/test_rules_doc \
 	tests/unit/test_service \
 	tests/unit/test_service_any \
 	tests/unit/test_service_slow \

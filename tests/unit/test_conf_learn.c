@@ -84,12 +84,49 @@ service_may_turn_the_budget_of_the_defaults_off(void **state)
 	conf_unref(c);
 }
 
+static void
+share_is_a_percentage_or_off(void **state)
+{
+	static const struct {
+		const char *line;
+		unsigned percent;
+		bool pauses;
+	} v[] = {{"", 50, true}, {"learn_quota = off", 0, true},
+	    {"learn_quota = 1%", 1, true}, {"learn_quota = 100%", 100, true},
+	    {"learn_retry_after = no", 50, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct conf *c = with(v[i].line);
+
+		assert_int_equal(c->defaults.policy.quota.percent,
+		    v[i].percent);
+		assert_int_equal(c->defaults.policy.quota.pauses, v[i].pauses);
+		conf_unref(c);
+	}
+}
+
+static void
+share_that_is_none_is_told(void **state)
+{
+	static const char takes[] = "; it takes PERCENT% (1 to 100), or off\n";
+	static const char *const v[][2] = {{"0%", "out of range"},
+	    {"101%", "out of range"}, {"50", "the % is missing"},
+	    {"no", "the % is missing"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		bad("learn_quota", v[i][0], v[i][1], takes);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(budget_is_a_share_a_rate_or_both),
 	    cmocka_unit_test(budget_that_is_none_is_told),
+	    cmocka_unit_test(share_is_a_percentage_or_off),
+	    cmocka_unit_test(share_that_is_none_is_told),
 	    cmocka_unit_test(service_may_turn_the_budget_of_the_defaults_off),
 	};
 
