@@ -397,15 +397,24 @@ take_wait(struct parse *p)
 	return 0;
 }
 
+/* Does the last term lead to something, and compare it with nothing? */
+static bool
+tells_wait(const struct when_rule *r)
+{
+	const struct when_term *last;
+
+	if (r->nterms == 0)
+		return false;
+	last = &r->term[r->nterms - 1];
+	return last->where != WHEN_HEADER && last->test == WHEN_PRESENT;
+}
+
 static int
 take_format(struct parse *p)
 {
-	const struct when_rule *r = p->rule;
-	const struct when_term *last = &r->term[r->nterms - 1];
 	struct span word;
 
-	if (r->nterms == 0 || last->where == WHEN_HEADER ||
-	    last->test != WHEN_PRESENT)
+	if (!tells_wait(p->rule))
 		return fault(p, peek(p),
 		    "what tells the wait stands last: json PATH : FORMAT, or "
 		    "body TEXT : FORMAT (fields tell it by wait_headers)");

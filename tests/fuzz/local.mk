@@ -5,6 +5,7 @@
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz_basic \
 	tests/fuzz/fuzz_chunked \
+	tests/fuzz/fuzz_coding \
 	tests/fuzz/fuzz_conf \
 	tests/fuzz/fuzz_connect \
 	tests/fuzz/fuzz_expiry \
@@ -13,4 +14,5 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_hint \
 	tests/fuzz/fuzz_httpdate \
 	tests/fuzz/fuzz_rewrite \
-	tests/fuzz/fuzz_target
+	tests/fuzz/fuzz_target \
+	tests/fuzz/fuzz_when

@@ -195,6 +195,14 @@ class OthersWhoSpeakTokens(Presets):
         self.absorbed(1.2, "gemini", refused, method="POST")
         self.absorbed(1.2, "gemini", packed, method="POST")
 
+    def test_pushback_of_grpc(self):
+        """C85: a wait, or never again."""
+        self.absorbed(0.3, "google", throttled("grpc-retry-pushback-ms: 300",
+                                               status=503))
+        never = throttled("grpc-retry-pushback-ms: -1", status=503)
+        self.relayed(503, "google", never)
+        self.absorbed(0, None, never)
+
     def test_gemini_daily_quota_is_final(self):
         self.relayed(429, "gemini", throttled(JSON, body=json.dumps(
             {"error": {"details": [

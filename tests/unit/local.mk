@@ -59,6 +59,7 @@ UNIT_TESTS = \
 	tests/unit/test_rewrite \
 	tests/unit/test_rng \
 	tests/unit/test_rules \
+	tests/unit/test_rules_doc \
 	tests/unit/test_service \
 	tests/unit/test_service_any \
 	tests/unit/test_service_slow \

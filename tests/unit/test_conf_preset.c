@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "edge/conf_set.h"
 #include "edge/preset.h"
 
 static char dir[64];
@@ -289,6 +290,23 @@ problem_in_a_preset_is_told_with_its_file_and_line(void **state)
 	}
 }
 
+/* A preset must be right everywhere, and it must lead nobody's requests, keys
+ * or files anywhere. */
+static void
+option_that_names_a_file_or_a_way_has_no_place_in_a_preset(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < conf_noptions; i++) {
+		const struct conf_option *opt = &conf_options[i];
+		bool place = opt->set == conf_set_file ||
+		    opt->set == conf_set_parent || opt->set == conf_set_route ||
+		    opt->set == conf_set_no_proxy || opt->secret;
+
+		if ((opt->in & CONF_IN_SERVICE) && place && !opt->local)
+			fail_msg("%s lacks .local in conf_table.c", opt->key);
+	}
+}
+
 static void
 file_of_a_preset_that_can_t_be_read_is_told(void **state)
 {
@@ -557,6 +575,8 @@ main(void)
 	    cmocka_unit_test(name_that_there_is_not_is_told_with_those_like_it),
 	    cmocka_unit_test(
 		problem_in_a_preset_is_told_with_its_file_and_line),
+	    cmocka_unit_test(
+		option_that_names_a_file_or_a_way_has_no_place_in_a_preset),
 	    cmocka_unit_test(file_of_a_preset_that_can_t_be_read_is_told),
 	    cmocka_unit_test(
 		contradiction_is_told_where_the_upper_layer_has_it),

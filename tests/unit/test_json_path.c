@@ -175,6 +175,12 @@ document_is_read_whatever_stands_around_it(void **state)
 }
 
 static void
+put(char *to, struct span s)
+{
+	memcpy(to, s.p, s.n);
+}
+
+static void
 depth_is_bounded(void **state)
 {
 	static char text[2 * (JSON_DEPTH_MAX + 1) + 16];
@@ -192,8 +198,8 @@ depth_is_bounded(void **state)
 	}
 	/* Brackets in a string open nothing. */
 	memset(text, '[', sizeof(text));
-	memcpy(text, "[\"\\\"", 4);
-	memcpy(text + sizeof(text) - 2, "\"]", 2);
+	put(text, SPAN("[\"\\\""));
+	put(text + sizeof(text) - 2, SPAN("\"]"));
 	find((struct span){text, sizeof(text)}, "1", &b);
 	assert_int_equal(b.n, 0);
 	strbuf_free(&b);

@@ -249,11 +249,10 @@ event_needs_no_end_of_the_stream(void **state)
 	rig_close(&rig);
 }
 
-/* Without its NUL. */
 static void
-put(char *to, const char *text)
+put(char *to, struct span s)
 {
-	memcpy(to, text, strlen(text));
+	memcpy(to, s.p, s.n);
 }
 
 static void
@@ -265,8 +264,8 @@ body_is_seen_up_to_its_bound(void **state)
 
 	(void)state;
 	memset(text, ' ', sizeof(text));
-	put(text, "{\"e\":1}");
-	put(text + WHEN_BODY_MAX - 3, "end");
+	put(text, SPAN("{\"e\":1}"));
+	put(text + WHEN_BODY_MAX - 3, SPAN("end"));
 	rig_open(&rig, JSON("400"), NULL);
 	rig_rule(&rig, "400 body end", WHEN_RULE);
 	rig.view.body = (struct span){text, WHEN_BODY_MAX};
