@@ -10,6 +10,7 @@
 
 #include "edge/auth.h"
 #include "edge/daemon.h"
+#include "edge/script.h"
 #include "edge/tls_set.h"
 #include "policy/json_path.h"
 
@@ -118,7 +119,7 @@ run(struct options *o, struct conf_problems *problems)
 	    .verbose = o->verbose,
 	};
 	struct conf *conf;
-	int tls, auth;
+	int tls, auth, scripts;
 
 	choose_file(o);
 	args.conf_path = o->conf_path;
@@ -129,9 +130,11 @@ run(struct options *o, struct conf_problems *problems)
 	}
 	tls = tls_set_load(conf, problems);
 	auth = auth_load_conf(conf, problems);
-	if (tls < 0 || auth < 0) {
+	scripts = scripts_load(conf, problems);
+	if (tls < 0 || auth < 0 || scripts < 0) {
 		conf_unref(conf);
-		return o->check ? 1 : 2;
+		/* What is written in a script is configuration, too. */
+		return o->check || (tls == 0 && auth == 0) ? 1 : 2;
 	}
 	if (!o->check)
 		return daemon_run(conf, &args);

@@ -15,6 +15,7 @@
 #include "edge/conf_build.h"
 #include "edge/conf_file.h"
 #include "edge/conf_preset.h"
+#include "edge/script.h"
 #include "edge/tls_set.h"
 
 static void
@@ -27,6 +28,7 @@ conf_free(struct conf *c)
 	rules_free(&c->deny.hosts);
 	rules_free(&c->rules);
 	tls_set_free(c->tls);
+	scripts_free(c);
 	conf_pool_free(&c->pool);
 	mem_free(c);
 }

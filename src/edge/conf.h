@@ -20,6 +20,7 @@
 #include "policy/rules.h"
 
 struct auth;
+struct script;
 struct tls_set;
 struct tls_upstream;
 
@@ -98,6 +99,9 @@ struct conf_service {
 	struct conf_file upstream_ca, upstream_cert, upstream_key; /* [tls]'s
 	                        * own where this service has none; path NULL:
 	                        * the system's store, no certificate */
+	struct conf_file script_file; /* of strategy = custom */
+	struct script *script; /* in conf.scripts: what it holds, ready to be
+	                        * asked; NULL: another strategy, or not loaded */
 	struct conf_parent parent;
 	const struct conf_places *no_proxy; /* reached without the parent; NULL:
 	                        * nothing is; see conf_places_name */
@@ -140,6 +144,9 @@ struct conf {
 	enum conf_tls_version min_version;
 	struct tls_set *tls;          /* owns: what these files hold, ready for
 	                               * use; NULL: not loaded, see tls_set.h */
+	struct script **scripts;      /* owns: of all files that services name;
+	                               * see script.h */
+	size_t nscripts;
 	struct auth *auth_users;      /* a reference; NULL: nobody is asked */
 
 	/* [dns] */

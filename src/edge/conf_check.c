@@ -277,6 +277,30 @@ check_parent(struct conf_draft *d, const struct conf *c,
 		    p->text);
 }
 
+/* strategy = custom and script go together; each may be inherited. */
+static void
+check_script(struct conf_draft *d, const struct conf_section *sec,
+    const struct conf_service *s)
+{
+	struct origin strategy = origin_of(d, sec, "strategy");
+	struct origin script = origin_of(d, sec, "script");
+	bool custom = s->policy.backoff.strategy == STRATEGY_CUSTOM;
+	const struct origin *o = strategy.own ? &strategy : &script;
+
+	if (is_bad(&strategy) || is_bad(&script))
+		return;
+	if (custom && s->script_file.path == NULL && o->own)
+		conf_problem(d->problems, o->set->where,
+		    "strategy (custom) needs a script; script = PATH names its "
+		    "Lua file");
+	else if (!custom && s->script_file.path != NULL && script.own &&
+	    sec->in == CONF_IN_SERVICE)
+		conf_problem(d->problems, script.set->where,
+		    "script (%s) has no effect: strategy is %s; set strategy = "
+		    "custom",
+		    text_of(&script), text_of(&strategy));
+}
+
 void
 conf_check_service(struct conf_draft *d, struct conf *c,
     const struct conf_section *sec, struct conf_service *s)
@@ -295,6 +319,7 @@ conf_check_service(struct conf_draft *d, struct conf *c,
 	    &p->deadline_ms);
 	p->service.half_open_ms = SERVICE_HALF_OPEN_MS;
 	finish_rates(d, sec, s);
+	check_script(d, sec, s);
 	check_tls_word(d, c, sec, s);
 	check_parent(d, c, sec, s);
 	if (sec->in == CONF_IN_SERVICE)

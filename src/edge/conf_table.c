@@ -34,7 +34,7 @@
 static const char *const log_levels[] = {"err", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const strategies[] = {"auto", "exponential",
-    "response_header", NULL};
+    "response_header", "custom", NULL};
 static const char *const resets[] = {"never", "idempotent", "always", NULL};
 static const char *const tls_words[] = {"tunnel", "intercept", "originate",
     NULL};
@@ -43,7 +43,7 @@ static const char *const tls_versions[] = {"1.2", "1.3", NULL};
 _Static_assert(LOG_ERR == 0 && LOG_DEBUG == 3, "log_levels");
 _Static_assert(LOG_TEXT == 0 && LOG_JSON == 1, "log_formats");
 _Static_assert(STRATEGY_AUTO == 0 && STRATEGY_EXPONENTIAL == 1 &&
-	STRATEGY_RESPONSE_HEADER == 2,
+	STRATEGY_RESPONSE_HEADER == 2 && STRATEGY_CUSTOM == 3,
     "strategies");
 _Static_assert(RESET_NEVER == 0 && RESET_IDEMPOTENT == 1 && RESET_ALWAYS == 2,
     "resets");
@@ -215,7 +215,14 @@ const struct conf_option conf_options[] = {
 	.choices = strategies, .def = "auto",
 	.help = "How long to wait before the next try. exponential: own back-off, never less than "
 	        "the server's hint. response_header: the hint alone, own back-off where there is "
-	        "none. auto: the longer of both.",
+	        "none. auto: the longer of both. custom: what a script says (script), never less "
+	        "than the hint.",
+}, {
+	SERVICE_OR_DEFAULT(script_file), .key = "script", .set = conf_set_file, .def = "none",
+	.takes = FILE_TAKES,
+	.help = "Lua file for strategy = custom. It defines get_delay(ctx), which is asked about "
+	        "each throttled answer: it returns ms to wait, nil for own back-off or false to "
+	        "pass the answer on.",
 }, {
 	POLICY(verdict.retry_on), .key = "retry_on", .set = conf_set_statuses, .list = true,
 	.none = true,

@@ -23,6 +23,7 @@
 #include "auth.h"
 #include "base/mem.h"
 #include "listen.h"
+#include "script.h"
 #include "tls_set.h"
 #include "worker.h"
 
@@ -306,8 +307,9 @@ load_files(struct conf *c, struct conf_problems *problems)
 {
 	int tls = tls_set_load(c, problems);
 	int auth = auth_load_conf(c, problems);
+	int scripts = scripts_load(c, problems);
 
-	return tls < 0 || auth < 0 ? -1 : 0;
+	return tls < 0 || auth < 0 || scripts < 0 ? -1 : 0;
 }
 
 static void

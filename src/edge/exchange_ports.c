@@ -12,6 +12,7 @@
 #include "client.h"
 #include "heartbeat.h"
 #include "relay.h"
+#include "script.h"
 #include "upstream.h"
 
 static void
@@ -101,6 +102,16 @@ port_reap(struct request *r)
 
 	access_finished(x);
 	exchange_free(x);
+}
+
+static int
+port_custom(struct request *r, const struct custom_ctx *c,
+    struct custom_wait *ret)
+{
+	struct exchange *x = exchange_of(r);
+
+	return script_ask(x->service, r->key->label, rng_next(&x->worker->rng),
+	    c, ret);
 }
 
 static double
@@ -199,6 +210,7 @@ const struct ports exchange_ports = {
     .want_body = port_want_body,
     .parked = port_parked,
     .reap = port_reap,
+    .custom = port_custom,
     .random = port_random,
     .wall_ms = port_wall_ms,
     .wake = port_wake,

@@ -29,6 +29,12 @@ EDGE_FILES = \
 	src/edge/receive.c \
 	src/edge/redirect.c src/edge/redirect.h \
 	src/edge/relay.c src/edge/relay.h \
+	src/edge/script.c src/edge/script.h \
+	src/edge/script_ask.c \
+	src/edge/script_box.c src/edge/script_box.h \
+	src/edge/script_ctx.c src/edge/script_ctx.h \
+	src/edge/script_pattern.c src/edge/script_pattern.h \
+	src/edge/script_text.c src/edge/script_text.h \
 	src/edge/send.c src/edge/send.h \
 	src/edge/tunnel.c src/edge/tunnel.h \
 	src/edge/upstream.c src/edge/upstream.h \

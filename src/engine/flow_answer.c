@@ -68,6 +68,16 @@ is_event_stream(const struct head *h)
 	    SPAN("text/event-stream"));
 }
 
+/* Does the script of strategy = custom look at the body of this one? Only where
+ * it is a refusal whatever its body says. */
+static bool
+script_looks(const struct policy *p, const struct head *h)
+{
+	struct body_view none = {.whole = false};
+
+	return p->script_body && reading_of(p, h, &none, 0).throttled;
+}
+
 struct look
 request_look(const struct request *r, const struct head *h)
 {
@@ -75,7 +85,8 @@ request_look(const struct request *r, const struct head *h)
 	int64_t left_ms = r->timer.due_ms - r->engine->now_ms - 1;
 	struct look look = {.bytes = 0};
 
-	if (left_ms < 1 || !when_wants_body(&p->when, h))
+	if (left_ms < 1 ||
+	    (!when_wants_body(&p->when, h) && !script_looks(p, h)))
 		return look;
 	look.event = is_event_stream(h);
 	if (look.event && head_find(h, SPAN("content-encoding")).p)

@@ -2,6 +2,7 @@
 """Checks that need a compiler, the archives or another tool."""
 import difflib
 import os
+import re
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +15,14 @@ STANDARD = ["-std=gnu11", "-D_GNU_SOURCE"]
 
 def flags(tree):
     """The flags of a build, as far as a checker needs them."""
+    with open(os.path.join(tree.builddir, "Makefile"),
+              encoding="utf-8") as makefile:
+        libraries = re.findall(r"^[A-Z]+_CFLAGS = (.*)$", makefile.read(),
+                               re.M)
     return STANDARD + ["-I" + tree.builddir, "-include", "config.h",
-                       "-DAB_SYSCONFDIR=\"/etc\"", "-Isrc"]
+                       "-DAB_SYSCONFDIR=\"/etc\"", "-Isrc",
+                       *(x for line in libraries for x in line.split()
+                         if x.startswith("-I"))]
 
 
 def need(*tools):

@@ -105,6 +105,9 @@ port_custom(struct request *r, const struct custom_ctx *c,
 		return -1;
 	if (span_eq(says, SPAN("gives-up")))
 		*ret = (struct custom_wait){.kind = CUSTOM_GIVE_UP};
+	else if (span_eq(says, SPAN("body")) &&
+	    span_u64(c->body->bytes, &ms) == 0)
+		*ret = (struct custom_wait){CUSTOM_WAIT, (int64_t)ms};
 	else if (span_eq(says, SPAN("left")))
 		*ret = (struct custom_wait){CUSTOM_WAIT, c->deadline_ms};
 	else if (span_eq(says, SPAN("twice")))

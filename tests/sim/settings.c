@@ -41,6 +41,7 @@ static const struct setting plain[] = {
     {"allow_half_close", FLAG, IN(policy.allow_half_close)},
     {"dry_run", FLAG, IN(policy.dry_run)},
     {"learn_retry_after", FLAG, IN(policy.quota.pauses)},
+    {"script_body", FLAG, IN(policy.script_body)},
 };
 
 static const struct policy defaults = {

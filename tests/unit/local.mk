@@ -17,6 +17,7 @@ UNIT_TESTS = \
 	tests/unit/test_conf_override \
 	tests/unit/test_conf_policy \
 	tests/unit/test_conf_preset \
+	tests/unit/test_conf_script \
 	tests/unit/test_conf_tls \
 	tests/unit/test_conf_when \
 	tests/unit/test_connect \
@@ -60,6 +61,9 @@ UNIT_TESTS = \
 	tests/unit/test_rng \
 	tests/unit/test_rules \
 	tests/unit/test_rules_doc \
+	tests/unit/test_script \
+	tests/unit/test_script_box \
+	tests/unit/test_script_pattern \
 	tests/unit/test_service \
 	tests/unit/test_service_any \
 	tests/unit/test_service_slow \
