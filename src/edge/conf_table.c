@@ -218,8 +218,8 @@ const struct conf_option conf_options[] = {
 	        "none. auto: the longer of both. custom: what a script says (script), never less "
 	        "than the hint.",
 }, {
-	SERVICE_OR_DEFAULT(script_file), .key = "script", .set = conf_set_file, .def = "none",
-	.takes = FILE_TAKES,
+	SERVICE_OR_DEFAULT(script_file), .key = "script", .set = conf_set_file, .local = true,
+	.takes = FILE_TAKES, .def = "none",
 	.help = "Lua file for strategy = custom. It defines get_delay(ctx), which is asked about "
 	        "each throttled answer: it returns ms to wait, nil for own back-off or false to "
 	        "pass the answer on.",
