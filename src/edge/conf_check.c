@@ -112,7 +112,7 @@ finish_rates(struct conf_draft *d, const struct conf_section *sec,
 			used = true;
 		}
 	}
-	s->policy.service.has_rate = rates->n > 0;
+	s->policy.service.has_rate = rates->n > 0 || adapt_on(&s->policy.adapt);
 	if (sec->in == CONF_IN_SERVICE && burst.own && !used &&
 	    !(burst.lent && rate.own && !rate.lent) && !is_bad(&rate) &&
 	    !is_bad(&burst))

@@ -56,6 +56,7 @@ int conf_set_no_proxy(struct conf_setter *to, struct span item);
 int conf_set_statuses(struct conf_setter *to, struct span item);
 int conf_set_non_idempotent(struct conf_setter *to, struct span item);
 int conf_set_hints(struct conf_setter *to, struct span item);
+int conf_set_floor(struct conf_setter *to, struct span item);
 int conf_set_rate(struct conf_setter *to, struct span item);
 int conf_set_hosts(struct conf_setter *to, struct span item);
 int conf_set_route(struct conf_setter *to, struct span item);

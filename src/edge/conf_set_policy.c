@@ -108,6 +108,20 @@ conf_set_rate(struct conf_setter *to, struct span item)
 	return CONF_SET_OK;
 }
 
+int
+conf_set_floor(struct conf_setter *to, struct span item)
+{
+	double *per_ms = conf_field(to);
+	struct bucket_rate rate;
+
+	if (value_rate(item, &rate, &to->why) != 0)
+		return CONF_SET_BAD;
+	if (rate.burst != 0)
+		return conf_set_bad(to, "it takes no burst");
+	*per_ms = (double)rate.count / (double)rate.per_ms;
+	return CONF_SET_OK;
+}
+
 /* What rules_add_* said, as the result of a set function. */
 static int
 rules_said(struct conf_setter *to, enum rules_result result,

@@ -35,6 +35,7 @@ static const char *const log_levels[] = {"err", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const strategies[] = {"auto", "exponential",
     "response_header", "custom", NULL};
+static const char *const adaptives[] = {"off", "aimd", NULL};
 static const char *const resets[] = {"never", "idempotent", "always", NULL};
 static const char *const tls_words[] = {"tunnel", "intercept", "originate",
     NULL};
@@ -45,6 +46,7 @@ _Static_assert(LOG_TEXT == 0 && LOG_JSON == 1, "log_formats");
 _Static_assert(STRATEGY_AUTO == 0 && STRATEGY_EXPONENTIAL == 1 &&
 	STRATEGY_RESPONSE_HEADER == 2 && STRATEGY_CUSTOM == 3,
     "strategies");
+_Static_assert(ADAPTIVE_OFF == 0 && ADAPTIVE_AIMD == 1, "adaptives");
 _Static_assert(RESET_NEVER == 0 && RESET_IDEMPOTENT == 1 && RESET_ALWAYS == 2,
     "resets");
 _Static_assert(CONF_TLS_TUNNEL == 0 && CONF_TLS_INTERCEPT == 1 &&
@@ -339,6 +341,16 @@ const struct conf_option conf_options[] = {
 	SERVICE_OR_DEFAULT(burst),
 	.key = "burst", .set = conf_set_count, .min = 1, .max = 1000000000, .def = "1",
 	.help = "How many tries may start at once, for rates without a burst of their own.",
+}, {
+	POLICY(adapt.mode), .key = "adaptive", .set = conf_set_choice,
+	.choices = adaptives, .def = "off",
+	.help = "Learn the pace of a service that does not tell its limits from what it serves and "
+	        "what it refuses. aimd: cut when refused, grown again while it is the limit.",
+}, {
+	POLICY(adapt.floor_per_ms), .key = "adaptive_floor", .set = conf_set_floor,
+	.def = "1/min",
+	.takes = "NUMBER/UNIT with UNIT ms, s, min, h or day",
+	.help = "The learned pace never goes below this.",
 }, {
 	POLICY(concurrency), .key = "concurrency", .set = conf_set_count, .max = 1000000,
 	.def = "0",

@@ -41,6 +41,7 @@ key_cfg_of(const struct policy *p)
 	return (struct key_cfg){
 	    .service = p->service,
 	    .bucket = p->bucket,
+	    .adapt = p->adapt,
 	    .budget = p->budget,
 	    .quota = p->quota,
 	    .concurrency = p->concurrency,

@@ -97,6 +97,9 @@ dispatch_is_shut(struct request *r)
 static void
 key_give_back(struct key *k, struct request *r, bool neutral)
 {
+	if (neutral && r->adapting)
+		adapt_void(&k->adapt);
+	r->adapting = false;
 	if (neutral && !r->learned)
 		service_neutral(&k->service, &r->ticket, key_now(r->engine));
 	if (!r->learned)
@@ -105,6 +108,24 @@ key_give_back(struct key *k, struct request *r, bool neutral)
 	k->in_use--;
 	r->grant = GRANT_NONE;
 	key_pump(k, r->engine);
+}
+
+/* The pace learns with the service; current: r's ticket was of its epoch. */
+static void
+key_adapt_learn(struct key *k, struct request *r, const struct attempt *a,
+    bool throttled, bool current)
+{
+	struct adapt *ad = &k->adapt;
+
+	if (!r->adapting)
+		return;
+	r->adapting = false;
+	if (throttled)
+		adapt_refused(ad, &k->cfg.adapt, current);
+	else if (a->end == ATTEMPT_ANSWER)
+		adapt_served(ad, &k->cfg.adapt, current);
+	else
+		adapt_void(ad);
 }
 
 enum dispatch_result
@@ -246,9 +267,11 @@ dispatch_outcome(struct request *r, const struct attempt *a)
 	struct ticket none;
 	struct verdict v;
 	bool held = r->grant == GRANT_HELD; /* not so in a dry run */
+	bool current;
 
 	pthread_mutex_lock(&k->lock);
 	key_clock(k, key_now(e));
+	current = service_counts(&k->service, &r->ticket);
 	copy = k->service;
 	none = (struct ticket){.epoch = copy.epoch, .round = copy.round};
 	v = verdict_of(&p->verdict, &p->backoff, &k->cfg.service, &vr, a,
@@ -259,6 +282,7 @@ dispatch_outcome(struct request *r, const struct attempt *a)
 	r->learned = v.kind != VERDICT_RECONNECT;
 	if (r->learned)
 		key_learn(k, r, a, held);
+	key_adapt_learn(k, r, a, verdict_throttled(&p->verdict, a), current);
 	key_sweep(k, e);
 	if (held && !keeps_slot(&v, a))
 		key_give_back(k, r, false);

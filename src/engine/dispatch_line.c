@@ -16,6 +16,9 @@ key_clock(struct key *k, int64_t now_ms)
 	if (line_length(&k->line) > 0)
 		k->held_ms[k->held_by] += now_ms - k->held_since_ms;
 	k->held_since_ms = now_ms;
+	if (adapt_on(&k->cfg.adapt))
+		adapt_clock(&k->adapt, &k->cfg.adapt, now_ms,
+		    line_length(&k->line) > 0);
 }
 
 bool
@@ -32,9 +35,11 @@ key_open(const struct key *k, int64_t now_ms, enum wait_why *ret_why,
 		return false;
 	}
 	wait = bucket_wait_ms(&k->bucket, &k->cfg.bucket, now_ms);
+	if (wait == 0 && adapt_on(&k->cfg.adapt))
+		wait = adapt_wait_ms(&k->adapt, &k->cfg.adapt, now_ms);
 	if (wait > 0) {
 		*ret_why = WAIT_PACED;
-		*ret_at_ms = now_ms + wait;
+		*ret_at_ms = clock_add(now_ms, wait);
 		return false;
 	}
 	return true;
@@ -48,6 +53,16 @@ key_ready(const struct key *k, const struct request *r, int64_t now_ms,
 	    key_pleases(k, r, now_ms, ret_why, ret_at_ms);
 }
 
+/* What comes slowly from its client tells nothing for a long time. */
+static void
+key_adapt_begin(struct key *k, struct request *r)
+{
+	adapt_take(&k->adapt);
+	r->adapting = !request_streams(r);
+	if (!r->adapting)
+		adapt_void(&k->adapt);
+}
+
 void
 key_admit(struct key *k, struct request *r, int64_t now_ms)
 {
@@ -58,6 +73,8 @@ key_admit(struct key *k, struct request *r, int64_t now_ms)
 		service_let_go(&k->service, &r->ticket);
 	bucket_take(&k->bucket, &k->cfg.bucket, now_ms);
 	r->start = quota_begin(&k->quota, now_ms);
+	if (adapt_on(&k->cfg.adapt))
+		key_adapt_begin(k, r);
 	k->in_use++;
 	r->learned = false;
 }

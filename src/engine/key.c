@@ -109,6 +109,8 @@ key_reconfigure(struct key *k, const struct key_cfg *cfg, int64_t now_ms)
 	pthread_mutex_lock(&k->lock);
 	bucket_reconfigure(&k->bucket, &k->cfg.bucket, &cfg->bucket, now_ms);
 	quota_reconfigure(&k->quota, &cfg->quota);
+	if (adapt_on(&cfg->adapt) != adapt_on(&k->cfg.adapt))
+		adapt_init(&k->adapt, now_ms);
 	k->cfg = *cfg;
 	k->line.limit = cfg->queue;
 	pthread_mutex_unlock(&k->lock);
@@ -170,6 +172,7 @@ key_new(struct keygroup *g, uint64_t id, struct span label)
 	service_init(&k->service);
 	bucket_init(&k->bucket);
 	quota_init(&k->quota);
+	adapt_init(&k->adapt, 0);
 	k->group = g;
 	k->cfg = g->cfg;
 	k->wake_ms = TIMER_NEVER;

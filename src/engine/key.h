@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/timer.h"
+#include "policy/adapt.h"
 #include "policy/bucket.h"
 #include "policy/budget.h"
 #include "policy/line.h"
@@ -32,6 +33,7 @@ struct engine;
 struct key_cfg {
 	struct service_cfg service;
 	struct bucket_cfg bucket;
+	struct adapt_cfg adapt;
 	struct budget_cfg budget; /* of the group */
 	struct quota_cfg quota;
 	uint32_t concurrency; /* 0: no limit */
@@ -57,6 +59,7 @@ struct key {
 	struct bucket bucket;
 	struct quota quota;
 	bool hasty;               /* somebody in line may not wait for it */
+	struct adapt adapt;
 	uint32_t in_use;          /* slots taken */
 	bool probe_streams;       /* PROBE: its body still comes from its client */
 	struct line line;

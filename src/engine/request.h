@@ -47,6 +47,7 @@ struct request {
 	int64_t patience_ms;         /* in line: until when it may wait for a quota */
 	bool hasty;                  /* that is too short: it does not */
 	bool learned;                /* the ticket's outcome is known to the key */
+	bool adapting;               /* key->adapt waits for its outcome */
 	int64_t held_ms[WAIT_WHY_COUNT]; /* key->held_ms when it entered */
 
 	/* What it is. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 POLICY_FILES = \
+	src/policy/adapt.c src/policy/adapt.h \
 	src/policy/backoff.c src/policy/backoff.h \
 	src/policy/bucket.c src/policy/bucket.h \
 	src/policy/budget.c src/policy/budget.h \

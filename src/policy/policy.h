@@ -6,6 +6,7 @@
 #ifndef AB_POLICY_H
 #define AB_POLICY_H
 
+#include "adapt.h"
 #include "backoff.h"
 #include "bucket.h"
 #include "budget.h"
@@ -39,6 +40,7 @@ struct policy {
 	struct hint_cfg hint;
 	struct when_cfg when;
 	struct bucket_cfg bucket;
+	struct adapt_cfg adapt;
 	struct budget_cfg budget;  /* of retries */
 	struct quota_cfg quota;    /* what successes teach */
 	uint32_t concurrency;      /* 0: no limit */

@@ -61,7 +61,9 @@ key_could_go(const struct key *k, int64_t now_ms, int64_t *ret_at_ms)
 	if (k->cfg.concurrency && k->in_use >= k->cfg.concurrency)
 		return false;
 	wait_ms = bucket_wait_ms(&k->bucket, &k->cfg.bucket, now_ms);
-	*ret_at_ms = now_ms + wait_ms;
+	if (wait_ms == 0 && adapt_on(&k->cfg.adapt))
+		wait_ms = adapt_wait_ms(&k->adapt, &k->cfg.adapt, now_ms);
+	*ret_at_ms = clock_add(now_ms, wait_ms);
 	if (wait_ms > 0 || has_hasty(k))
 		return wait_ms == 0;
 	*ret_at_ms = quota_at_ms(&k->quota, now_ms, 0, &why);
@@ -88,7 +90,7 @@ static void
 key_end(struct world *w, const struct key *k)
 {
 	if (atomic_load(&k->refs) || k->in_use || k->service.flying ||
-	    k->quota.flying || line_length(&k->line) ||
+	    k->quota.flying || k->adapt.flying || line_length(&k->line) ||
 	    k->service.state == SERVICE_PROBE)
 		world_fault(w,
 		    "%s is left with %u references, %u slots, %u "

@@ -62,6 +62,7 @@ static const struct policy defaults = {
 	},
     .service = {.failure_cutoff = 5, .half_open_ms = SERVICE_HALF_OPEN_MS},
     .quota = {.percent = 50, .pauses = true},
+    .adapt = {.floor_per_ms = 1.0 / 60000},
     .queue = 10000,
     .queue_timeout_ms = AS_DEADLINE,
     .deadline_ms = 60000,
@@ -149,6 +150,24 @@ set_rates(struct settings *s, struct words *w)
 			words_bad(w, "too many rates");
 		b->v[b->n++] = words_rate(w);
 	} while (words_take(w, ","));
+}
+
+static void
+set_adaptive(struct settings *s, struct words *w)
+{
+	s->policy.adapt.mode = ADAPTIVE_AIMD;
+	if (words_take(w, "off"))
+		s->policy.adapt.mode = ADAPTIVE_OFF;
+	else
+		words_need(w, "aimd");
+}
+
+static void
+set_floor(struct settings *s, struct words *w)
+{
+	struct bucket_rate r = words_rate(w);
+
+	s->policy.adapt.floor_per_ms = (double)r.count / (double)r.per_ms;
 }
 
 /* "off", "20%", "10/s burst 10", "20% + 10/s". A rate has a burst of 1 here. */
@@ -274,7 +293,8 @@ settings_set(struct settings *s, const char *key, struct words *w)
 	} special[] = {{"strategy", set_strategy},
 	    {"retry_non_idempotent", set_non_idempotent}, {"rate", set_rates},
 	    {"retry_reset", set_reset}, {"retry_budget", set_budget},
-	    {"learn_quota", set_learn}, {"wait_headers", set_hints}};
+	    {"learn_quota", set_learn}, {"wait_headers", set_hints},
+	    {"adaptive", set_adaptive}, {"adaptive_floor", set_floor}};
 
 	words_need(w, "=");
 	if (set_rules(s, key, w))
@@ -311,7 +331,7 @@ settings_finish(struct settings *to, const struct settings *from)
 	for (unsigned i = 0; i < p->bucket.n; i++)
 		if (p->bucket.v[i].burst == 0)
 			p->bucket.v[i].burst = to->burst;
-	p->service.has_rate = p->bucket.n > 0;
+	p->service.has_rate = p->bucket.n > 0 || adapt_on(&p->adapt);
 	if (p->hint.v != hint_default.v)
 		p->hint.v = to->hints;
 	for (unsigned i = 0; i < SETTINGS_RULES; i++)
@@ -324,6 +344,7 @@ settings_key_cfg(const struct settings *s)
 	return (struct key_cfg){
 	    .service = s->policy.service,
 	    .bucket = s->policy.bucket,
+	    .adapt = s->policy.adapt,
 	    .budget = s->policy.budget,
 	    .quota = s->policy.quota,
 	    .concurrency = s->policy.concurrency,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 
 UNIT_TESTS = \
+	tests/unit/test_adapt \
 	tests/unit/test_auth \
 	tests/unit/test_backoff \
 	tests/unit/test_basic \
