@@ -64,6 +64,7 @@ UNIT_TESTS = \
 	tests/unit/test_rules_doc \
 	tests/unit/test_script \
 	tests/unit/test_script_box \
+	tests/unit/test_script_doc \
 	tests/unit/test_script_pattern \
 	tests/unit/test_service \
 	tests/unit/test_service_any \

@@ -286,7 +286,7 @@ script_error_is_told_once_per_kind(void **state)
 {
 	struct strbuf why;
 	struct script *s;
-	char text[16];
+	char text[32];
 
 	(void)state;
 	strbuf_init(&why, 1024);
