@@ -60,6 +60,52 @@ longest_of_fields(const struct hint_source *source, const struct head *h,
 
 /* --- limits -------------------------------------------------------------- */
 
+/* Fields whose names could be in the table. Quotas are asked of each answer, and
+ * most have none: so this is by first letter and length only. */
+struct suspects {
+	unsigned n;
+	uint8_t v[HEAD_FIELDS_MAX]; /* of the head's fields */
+};
+
+struct letters {
+	uint64_t lengths[32]; /* by first letter, of any case: the names' */
+};
+
+static void
+letters_add(struct letters *l, struct span name)
+{
+	bool wild = memchr(name.p, '*', name.n) != NULL;
+	uint64_t length = wild ? UINT64_MAX : UINT64_C(1) << (name.n & 63);
+
+	if (name.p[0] != '*') {
+		l->lengths[name.p[0] & 31] |= length;
+		return;
+	}
+	for (unsigned i = 0; i < 32; i++)
+		l->lengths[i] = UINT64_MAX;
+}
+
+static struct suspects
+suspects_of(const struct hint_cfg *cfg, const struct head *h)
+{
+	struct letters letters = {{0}};
+	struct suspects who;
+
+	who.n = 0;
+	for (size_t i = 0; i < cfg->n; i++) {
+		if (cfg->v[i].kind != HINT_WAIT && cfg->v[i].name.n > 0)
+			letters_add(&letters, cfg->v[i].name);
+	}
+	for (unsigned i = 0; i < h->nfields; i++) {
+		struct span name = h->fields[i].name;
+
+		if (name.n > 0 &&
+		    letters.lengths[name.p[0] & 31] >> (name.n & 63) & 1)
+			who.v[who.n++] = (uint8_t)i;
+	}
+	return who;
+}
+
 /* A limit that reset fields tell of. */
 struct reset {
 	struct hint_name name;
@@ -143,7 +189,7 @@ read_field(struct found *f, struct resets *resets, size_t i,
 
 static struct found
 find_limits(const struct hint_cfg *cfg, const struct head *h,
-    const struct hint_clock *clk)
+    const struct suspects *who, const struct hint_clock *clk)
 {
 	struct found f = {.source = 0};
 	struct resets resets;
@@ -152,9 +198,9 @@ find_limits(const struct hint_cfg *cfg, const struct head *h,
 	for (size_t i = 0; i < cfg->n; i++) {
 		if (cfg->v[i].kind == HINT_WAIT)
 			continue;
-		for (unsigned k = 0; k < h->nfields; k++)
-			read_field(&f, &resets, i, &cfg->v[i], &h->fields[k],
-			    clk);
+		for (unsigned k = 0; k < who->n; k++)
+			read_field(&f, &resets, i, &cfg->v[i],
+			    &h->fields[who->v[k]], clk);
 	}
 	for (unsigned i = 0; i < resets.n; i++) {
 		struct hint_limit l = limit_of(&resets.v[i], h);
@@ -170,6 +216,7 @@ struct hint
 hint_find(const struct hint_cfg *cfg, const struct head *h, int64_t wall_ms)
 {
 	struct hint_clock clk = hint_clock_of(h, wall_ms);
+	struct suspects who;
 	struct found f;
 
 	for (size_t i = 0; i < cfg->n; i++) {
@@ -182,7 +229,8 @@ hint_find(const struct hint_cfg *cfg, const struct head *h, int64_t wall_ms)
 		if (wait_ms > 0)
 			return (struct hint){true, wait_ms, source->name};
 	}
-	f = find_limits(cfg, h, &clk);
+	who = suspects_of(cfg, h);
+	f = find_limits(cfg, h, &who, &clk);
 	if (f.all.spent_ms == 0)
 		return (struct hint){.valid = false};
 	return (struct hint){true, f.all.spent_ms, cfg->v[f.source].name};
@@ -190,61 +238,17 @@ hint_find(const struct hint_cfg *cfg, const struct head *h, int64_t wall_ms)
 
 /* --- quotas -------------------------------------------------------------- */
 
-/* The letters that names of limits begin with, one bit each; any case. */
-static uint32_t
-first_letters(const struct hint_cfg *cfg)
-{
-	uint32_t letters = 0;
-
-	for (size_t i = 0; i < cfg->n; i++) {
-		const struct hint_source *source = &cfg->v[i];
-
-		if (source->kind == HINT_WAIT || source->name.n == 0)
-			continue;
-		if (source->name.p[0] == '*')
-			return UINT32_MAX;
-		letters |= UINT32_C(1) << (source->name.p[0] & 31);
-	}
-	return letters;
-}
-
-static bool
-is_limit(const struct hint_cfg *cfg, struct span name)
-{
-	for (size_t i = 0; i < cfg->n; i++) {
-		if (cfg->v[i].kind != HINT_WAIT &&
-		    hint_name_matches(cfg->v[i].name, name))
-			return true;
-	}
-	return false;
-}
-
-/* This runs for each answer, and most have none. */
-static bool
-has_limits(const struct hint_cfg *cfg, const struct head *h)
-{
-	uint32_t letters = first_letters(cfg);
-
-	for (unsigned i = 0; i < h->nfields; i++) {
-		struct span name = h->fields[i].name;
-
-		if (name.n > 0 && letters >> (name.p[0] & 31) & 1 &&
-		    is_limit(cfg, name))
-			return true;
-	}
-	return false;
-}
-
 struct hint_quota
 hint_quota_find(const struct hint_cfg *cfg, const struct head *h,
     int64_t wall_ms)
 {
+	struct suspects who = suspects_of(cfg, h);
 	struct hint_clock clk;
 
-	if (!has_limits(cfg, h))
+	if (who.n == 0)
 		return (struct hint_quota){.valid = false};
 	clk = hint_clock_of(h, wall_ms);
-	return find_limits(cfg, h, &clk).all.tightest;
+	return find_limits(cfg, h, &who, &clk).all.tightest;
 }
 
 /* --- configuration ------------------------------------------------------- */

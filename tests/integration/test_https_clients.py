@@ -342,9 +342,6 @@ class Providers(TlsCase):
         d.wait_records(1)
         self.assertFalse([s for s in d.log.lines if "ghp_secret" in s])
 
-    # Until wait_headers knows the reset of a limit by itself.
-    RESET = {"wait_headers": "retry-after:auto, x-ratelimit-reset:epoch"}
-
     def limited(self, seconds):
         reset = int(time.time()) + seconds
         return reset, answer(
@@ -355,7 +352,7 @@ class Providers(TlsCase):
     def test_github_primary_limit_that_is_too_far_is_relayed(self):
         """Rule 3: never shortened; the body and the fields are GitHub's."""
         reset, refusal = self.limited(1800)
-        o, _, c = self.first_then(refusal, service=self.RESET)
+        o, _, c = self.first_then(refusal)
         r = c.get("/user", "Host: " + o.authority)
         self.assertEqual(429, r.status)
         self.assertEqual(str(reset), r.get("x-ratelimit-reset"))
@@ -365,10 +362,19 @@ class Providers(TlsCase):
 
     def test_github_primary_limit_that_ends_soon(self):
         reset, refusal = self.limited(2)
-        o, _, c = self.first_then(refusal, answer(200, "x"),
-                                  service=self.RESET)
+        o, _, c = self.first_then(refusal, answer(200, "x"))
         self.assertEqual(b"x", c.get("/user", "Host: " + o.authority).body)
         self.assertGreaterEqual(time.time(), reset)
+
+    def test_github_secondary_limit_is_not_held_to_the_primary_reset(self):
+        """Something is left of the primary limit: its reset is no wait."""
+        reset = int(time.time()) + 1800
+        o, _, c = self.first_then(
+            answer(429, '{"message":"secondary rate limit"}',
+                   "x-ratelimit-limit: 5000", "x-ratelimit-remaining: 14",
+                   "x-ratelimit-reset: %d" % reset), answer(200, "x"))
+        self.assertEqual(b"x", c.get("/user", "Host: " + o.authority).body)
+        self.assertEqual(2, len(o.requests))
 
 
 if __name__ == "__main__":

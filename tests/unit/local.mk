@@ -33,6 +33,7 @@ UNIT_TESTS = \
 	tests/unit/test_heap \
 	tests/unit/test_hello \
 	tests/unit/test_hint \
+	tests/unit/test_hint_any \
 	tests/unit/test_hint_limit \
 	tests/unit/test_hint_text \
 	tests/unit/test_hints_doc \
