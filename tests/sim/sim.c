@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "policy/json_path.h"
 #include "world.h"
 
 #define SWEEP_MOST 3000 /* allocations that are made to fail, one by one */
@@ -42,6 +43,7 @@ main(int argc, char **argv)
 	unsigned faults;
 	int c;
 
+	json_setup();
 	while ((c = getopt(argc, argv, "vf:a")) != -1) {
 		if (c == 'v')
 			how.verbose = true;

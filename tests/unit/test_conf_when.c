@@ -329,20 +329,33 @@ bad_rule_is_told_by_its_word(void **state)
 static void
 long_rule_is_told(void **state)
 {
-	char text[700] = "defaults.wait_when=429 body ";
-	struct conf_problems p = {.n = 0};
-	struct conf_overrides o = {.n = 0};
+	const struct span text = SPAN("defaults.wait_when=429 body ");
+	const struct span tail = SPAN(" : 1s");
+	const size_t key = strlen("defaults.wait_when=");
 
 	(void)state;
-	memset(text + strlen(text), 'x', WHEN_RULE_BYTES_MAX);
-	assert_int_equal(conf_overrides_add(&o, text, "-s", &p), 0);
-	struct conf *c = conf_load_text("f", SPAN(""), o.v, o.n, &p);
-	assert_null(c);
-	assert_int_equal(p.n, 1);
-	assert_non_null(strstr(p.v[0],
-	    "at its byte 513: the rule is longer than 512 bytes"));
-	conf_problems_free(&p);
-	conf_overrides_free(&o);
+	for (size_t n = WHEN_RULE_BYTES_MAX; n <= WHEN_RULE_BYTES_MAX + 1;
+	     n++) {
+		char whole[700];
+		struct conf_problems p = {.n = 0};
+		struct conf_overrides o = {.n = 0};
+
+		memset(whole, 'x', sizeof(whole));
+		memcpy(whole, text.p, text.n);
+		memcpy(whole + key + n - tail.n, tail.p, tail.n);
+		whole[key + n] = '\0';
+		assert_int_equal(conf_overrides_add(&o, whole, "-s", &p), 0);
+		struct conf *c = conf_load_text("f", SPAN(""), o.v, o.n, &p);
+		assert_int_equal(c != NULL, n == WHEN_RULE_BYTES_MAX);
+		assert_int_equal(p.n, n > WHEN_RULE_BYTES_MAX);
+		if (p.n > 0)
+			assert_non_null(strstr(p.v[0],
+			    "at its byte 513: the rule is longer than 512 "
+			    "bytes"));
+		conf_unref(c);
+		conf_problems_free(&p);
+		conf_overrides_free(&o);
+	}
 }
 
 int
