@@ -111,17 +111,20 @@ scripts_free(struct conf *c)
 
 /*
  * The body as text, at most SCRIPT_BODY_MAX bytes, perhaps in *room (to be
- * freed); empty where it was not looked at or can't be read.
+ * freed); empty where it was not looked at or can't be read. A rule may have
+ * looked at it where the script does not want to: then it is empty as ever.
  */
 static struct span
-body_text(const struct custom_ctx *c, struct strbuf *room)
+body_text(const struct script *s, const struct custom_ctx *c,
+    struct strbuf *room)
 {
 	struct span in = c->body->bytes, none = {"", 0};
 	struct coding_list codings;
 	bool whole;
 
 	strbuf_init(room, 0);
-	if (in.p == NULL || coding_list_of(c->head, &codings) < 0)
+	if (!s->wants_body || in.p == NULL ||
+	    coding_list_of(c->head, &codings) < 0)
 		return none;
 	if (codings.n > 0) {
 		if (coding_undo(&codings, in, c->body->whole, SCRIPT_BODY_MAX,
@@ -166,7 +169,7 @@ script_ask(const struct conf_service *service, const char *key, uint64_t seed,
 	int rc;
 
 	strbuf_init(&why, 4096);
-	call.body = body_text(ctx, &room);
+	call.body = body_text(service->script, ctx, &room);
 	rc = script_call(service->script, &call, ret, &why);
 	if (rc < 0 && script_may_tell(service->script, strbuf_view(&why)))
 		tell(service, strbuf_view(&why));

@@ -14,5 +14,6 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_hint \
 	tests/fuzz/fuzz_httpdate \
 	tests/fuzz/fuzz_rewrite \
+	tests/fuzz/fuzz_script_pattern \
 	tests/fuzz/fuzz_target \
 	tests/fuzz/fuzz_when

@@ -93,11 +93,27 @@ class Scripts(Case):
                     o.requests[1].at - o.requests[0].at, 1.0)
 
     def test_body_is_not_shown_unless_it_is_asked_for(self):
-        o = self.origin(throttled(body=b"wait"), answer(200, "x"))
+        """Not even where a rule has looked at it."""
+        for rules in ({}, {"throttled_when": "429 body wait"}):
+            with self.subTest(rules=rules):
+                o = self.origin(throttled(body=b"wait"), answer(200, "x"))
+                d = self.asking(self.script(
+                    "function get_delay(ctx)\n"
+                    "  return ctx.body_prefix == '' and 1 or false\nend\n"),
+                    **rules)
+                self.assert_status(200, self.get(d, o.url()))
+
+    def test_a_refusal_behind_a_success_is_asked_about(self):
+        """By a rule; and its body is shown."""
+        o = self.origin(answer(200, b"please wait 300"), answer(200, "x"))
         d = self.asking(self.script(
-            "function get_delay(ctx)\n"
-            "  return ctx.body_prefix == '' and 1 or false\nend\n"))
-        self.assert_status(200, self.get(d, o.url()))
+            "wants_body = true\nfunction get_delay(ctx)\n"
+            "  return ctx.status == 200 and"
+            " tonumber(ctx.body_prefix:match('%d+'))\nend\n"),
+            throttled_when="200 body \"please wait\"")
+        r = self.get(d, o.url())
+        self.assertEqual(b"x", r.body)
+        self.assertGreaterEqual(o.requests[1].at - o.requests[0].at, 0.3)
 
     def test_never_before_a_hint(self):
         """Rule 2, unless hints are turned off."""
