@@ -66,6 +66,7 @@ int conf_set_key(struct conf_setter *to, struct span item);
 /* Of learning and retrying. */
 int conf_set_budget(struct conf_setter *to, struct span item);
 int conf_set_share(struct conf_setter *to, struct span item);
+int conf_set_field(struct conf_setter *to, struct span item);
 
 /* Rules about answers: policy/when.h. */
 int conf_set_rules(struct conf_setter *to, struct span item);

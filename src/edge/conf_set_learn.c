@@ -79,3 +79,22 @@ conf_set_share(struct conf_setter *to, struct span item)
 	*share = 0;
 	return CONF_SET_OK;
 }
+
+int
+conf_set_field(struct conf_setter *to, struct span item)
+{
+	struct span *name = conf_field(to);
+	const char *text;
+	int rc;
+
+	if (span_eq(item, SPAN("none"))) {
+		*name = (struct span){.p = NULL};
+		return CONF_SET_OK;
+	}
+	if (!value_is_token(item))
+		return conf_set_bad(to, "that is no field name");
+	rc = conf_set_text(to, item, &text);
+	if (rc == CONF_SET_OK)
+		*name = span_of(text);
+	return rc;
+}

@@ -325,6 +325,18 @@ const struct conf_option conf_options[] = {
 	.help = "Retry-After on a success (not 201 or 202: there it says when the work will be "
 	        "done) delays the next request of the same state.",
 }, {
+	POLICY(lesson.bucket), .key = "bucket_header", .set = conf_set_field, .def = "none",
+	.takes = "the name of a response field, or none",
+	.help = "The field in which the service names the bucket that a request has counted in "
+	        "(X-RateLimit-Bucket). Routes (method and path, ids in it taken for one) that "
+	        "it names alike share a state, others don't; up to max_keys are remembered.",
+}, {
+	POLICY(lesson.scope), .key = "scope_header", .set = conf_set_field, .def = "none",
+	.takes = "the name of a response field, or none",
+	.help = "The field that says whom a refusal is about (X-RateLimit-Scope). global (or "
+	        "true): all states of the service are held up. shared: it counts for no "
+	        "failure_cutoff.",
+}, {
 	POLICY(budget), .key = "retry_budget", .set = conf_set_budget, .def = "off",
 	.takes = "PERCENT% (1 to 1000), NUMBER/UNIT with UNIT ms, s, min, h or day, or both with a "
 	        "+ between; or off",

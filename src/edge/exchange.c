@@ -188,6 +188,8 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	request_init(r, &w->engine, key, p, in->c->who, intake_urgency(in));
 	r->id = atomic_fetch_add_explicit(&w->proc->next_id, 1,
 	    memory_order_relaxed);
+	r->base = in->base;
+	r->route = in->route_id;
 	r->connect = in->connect;
 	r->repeatable =
 	    verdict_idempotent(h->method) || head_has(h, FIELD_IDEMPOTENCY_KEY);

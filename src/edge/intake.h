@@ -29,6 +29,7 @@ struct intake {
 	const struct conf_service *service;
 	const struct conf_parent *parent; /* on the way there, or NULL */
 	struct span key_text; /* Abide-Key, or empty */
+	uint64_t base, route_id; /* as in struct request; set by intake_key */
 	struct refusal *no;
 };
 

@@ -18,6 +18,7 @@ EDGE_FILES = \
 	src/edge/htpasswd.c src/edge/htpasswd.h \
 	src/edge/heartbeat.c src/edge/heartbeat.h \
 	src/edge/intake.c src/edge/intake.h \
+	src/edge/intake_key.c \
 	src/edge/listen.c src/edge/listen.h \
 	src/edge/loglimit.c src/edge/loglimit.h \
 	src/edge/message.c src/edge/message.h \

@@ -61,6 +61,7 @@ dispatch_ask(struct request *r)
 		return DISPATCH_NO_MEMORY;
 	pthread_mutex_lock(&k->lock);
 	key_clock(k, now_ms);
+	(void)key_take_hold(k, now_ms);
 	key_relieve_probe(k, r, now_ms);
 	r->hasty = false;
 	if (k->quota.on)
@@ -88,6 +89,7 @@ dispatch_is_shut(struct request *r)
 	bool shut;
 
 	pthread_mutex_lock(&k->lock);
+	(void)key_take_hold(k, key_now(r->engine));
 	shut = key_shut_for(k, r, key_now(r->engine));
 	pthread_mutex_unlock(&k->lock);
 	return shut;
@@ -138,6 +140,7 @@ dispatch_confirm(struct request *r)
 	pthread_mutex_lock(&k->lock);
 	if (r->grant == GRANT_MAIL)
 		r->grant = GRANT_HELD;
+	(void)key_take_hold(k, now_ms);
 	if (r->grant == GRANT_HELD &&
 	    !service_stands(&k->service, &r->ticket)) {
 		key_clock(k, now_ms);
@@ -283,6 +286,8 @@ dispatch_outcome(struct request *r, const struct attempt *a)
 	if (r->learned)
 		key_learn(k, r, a, held);
 	key_adapt_learn(k, r, a, verdict_throttled(&p->verdict, a), current);
+	if (a->lesson.scope == SCOPE_GLOBAL && held)
+		key_hold_all(k);
 	key_sweep(k, e);
 	if (held && !keeps_slot(&v, a))
 		key_give_back(k, r, false);

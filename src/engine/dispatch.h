@@ -33,6 +33,8 @@ bool dispatch_leave(struct request *r);
 /* An attempt has ended: learn, decide. The slot is given back unless the
  * verdict is DELIVER (or GIVE_UP with an answer to relay) or RECONNECT. */
 struct verdict dispatch_outcome(struct request *r, const struct attempt *a);
+/* Before it: the answer may name the bucket in which this request has counted. */
+void dispatch_bucket(struct request *r, const struct lesson *l, int status);
 /* Gives the slot back; `neutral`: the outcome was never learned. */
 void dispatch_release(struct request *r, bool neutral);
 

@@ -177,6 +177,8 @@ key_pump(struct key *k, struct engine *e)
 	struct line_entry *head;
 	struct request *r;
 
+	if (key_take_hold(k, now_ms))
+		key_sweep(k, e);
 	while ((head = key_next(k))) {
 		r = AB_CONTAINER(head, struct request, entry);
 		key_relieve_probe(k, r, now_ms);

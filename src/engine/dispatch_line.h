@@ -39,6 +39,13 @@ void key_pump(struct key *k, struct engine *e);
 /* A hold has grown: those who can't wait it out are told now. */
 void key_sweep(struct key *k, struct engine *e);
 
+/* dispatch_move.c: */
+
+/* The hold that is on is one for all keys of the group. */
+void key_hold_all(struct key *k);
+/* Takes over such a hold, if there is a new one. */
+bool key_take_hold(struct key *k, int64_t now_ms);
+
 /* dispatch_wish.c: what a service wishes (quota, pause) and nobody has to obey. */
 
 /* Does it let r go? As key_ready. */

@@ -133,6 +133,8 @@ request_got_head(struct request *r, const struct head *h,
 		a.lesson = lesson_of(&r->policy->quota, &r->policy->hint, h,
 		    e->ports->wall_ms(e));
 	}
+	lesson_marks(&a.lesson, &r->policy->lesson, h);
+	dispatch_bucket(r, &a.lesson, h->status);
 	v = dispatch_outcome(r, &a);
 	if (v.kind != VERDICT_RETRY || r->policy->dry_run) {
 		flow_deliver(r, &a, is.throttled, v.why);

@@ -44,6 +44,7 @@ keygroup_free(struct keygroup *g)
 		key_free(k);
 	}
 	map_clear(&g->map);
+	buckets_free(&g->buckets);
 	pthread_mutex_destroy(&g->lock);
 	pthread_mutex_destroy(&g->budget_lock);
 	mem_free(g->name);
@@ -73,6 +74,12 @@ keygroup_new(struct keys *ks, struct span name, const struct key_cfg *cfg,
 		return NULL;
 	g->name = mem_dup(name);
 	if (!g->name || map_init(&g->map) < 0) {
+		mem_free(g->name);
+		mem_free(g);
+		return NULL;
+	}
+	if (buckets_init(&g->buckets) < 0) {
+		map_clear(&g->map);
 		mem_free(g->name);
 		mem_free(g);
 		return NULL;

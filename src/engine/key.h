@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/timer.h"
+#include "buckets.h"
 #include "policy/adapt.h"
 #include "policy/bucket.h"
 #include "policy/budget.h"
@@ -58,6 +59,7 @@ struct key {
 	struct service service;
 	struct bucket bucket;
 	struct quota quota;
+	int64_t group_hold_ms;    /* the group's hold, as last taken over */
 	bool hasty;               /* somebody in line may not wait for it */
 	struct adapt adapt;
 	uint32_t in_use;          /* slots taken */
@@ -85,6 +87,8 @@ struct keygroup {
 	struct map map;
 	struct list lru;          /* oldest first */
 	struct key_cfg cfg;
+	struct buckets buckets;   /* has a lock of its own */
+	atomic_llong hold_ms;     /* a hold on all keys, until then; only grows */
 	pthread_mutex_t budget_lock;
 	struct budget budget;     /* under budget_lock */
 	char *name;               /* owns; "" for [defaults] */

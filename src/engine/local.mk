@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 ENGINE_FILES = \
 	src/engine/body.c src/engine/body.h \
+	src/engine/buckets.c src/engine/buckets.h \
 	src/engine/dispatch.c src/engine/dispatch.h \
 	src/engine/dispatch_line.c src/engine/dispatch_line.h \
+	src/engine/dispatch_move.c \
 	src/engine/dispatch_wish.c \
 	src/engine/engine.c src/engine/engine.h \
 	src/engine/flow.c src/engine/flow.h \

@@ -52,6 +52,9 @@ struct request {
 
 	/* What it is. */
 	uint64_t id;
+	uint64_t base;               /* id of the key that it would have without a
+	                              * bucket */
+	uint64_t route;              /* whose bucket is learned, 0: none is */
 	bool connect;                /* CONNECT: a tunnel */
 	bool repeatable;
 	bool has_body;

@@ -43,3 +43,20 @@ lesson_of(const struct quota_cfg *cfg, const struct hint_cfg *hints,
 		l.pause_ms = pause_of(h, wall_ms);
 	return l;
 }
+
+void
+lesson_marks(struct lesson *l, const struct lesson_cfg *cfg,
+    const struct head *h)
+{
+	struct span scope;
+
+	if (cfg->bucket.n > 0)
+		l->bucket = head_find(h, cfg->bucket);
+	if (cfg->scope.n == 0)
+		return;
+	scope = head_find(h, cfg->scope);
+	if (span_ieq(scope, SPAN("global")) || span_ieq(scope, SPAN("true")))
+		l->scope = SCOPE_GLOBAL;
+	else if (span_ieq(scope, SPAN("shared")))
+		l->scope = SCOPE_SHARED;
+}

@@ -9,7 +9,22 @@
 #include "hint.h"
 #include "quota.h"
 
+/* Of a refusal: about whom it is, where a field tells. */
+enum lesson_scope {
+	SCOPE_BUCKET, /* the bucket; or nothing is said */
+	SCOPE_GLOBAL, /* all that the service does for this client */
+	SCOPE_SHARED, /* the bucket, and others have used it up */
+};
+
+/* Fields that name buckets; a name without text: none does. */
+struct lesson_cfg {
+	struct span bucket; /* bucket_header */
+	struct span scope;  /* scope_header */
+};
+
 struct lesson {
+	struct span bucket;      /* its name, of the answer; or empty */
+	enum lesson_scope scope;
 	struct quota_told quota; /* reset_ms 0: nothing is told */
 	int64_t pause_ms;        /* Retry-After of a success; 0: none */
 };
@@ -22,5 +37,14 @@ struct lesson {
  */
 struct lesson lesson_of(const struct quota_cfg *cfg,
     const struct hint_cfg *hints, const struct head *h, int64_t wall_ms);
+
+/*
+ * The bucket that an answer names, refusal or not, and the scope: "global" or
+ * "true", "shared", anything else is the bucket's own. The spans are h's.
+ * Source: Discord developer docs, rate limits (X-RateLimit-Bucket, -Scope,
+ * -Global).
+ */
+void lesson_marks(struct lesson *l, const struct lesson_cfg *cfg,
+    const struct head *h);
 
 #endif

@@ -21,6 +21,7 @@ POLICY_FILES = \
 	src/policy/reading.c src/policy/reading.h \
 	src/policy/rules.c src/policy/rules.h \
 	src/policy/service.c src/policy/service.h \
+	src/policy/template.c src/policy/template.h \
 	src/policy/verdict.c src/policy/verdict.h \
 	src/policy/when.c src/policy/when.h \
 	src/policy/when_match.c src/policy/when_match.h \

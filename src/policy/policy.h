@@ -11,7 +11,7 @@
 #include "bucket.h"
 #include "budget.h"
 #include "hint.h"
-#include "quota.h"
+#include "lesson.h"
 #include "service.h"
 #include "verdict.h"
 #include "when.h"
@@ -43,6 +43,7 @@ struct policy {
 	struct adapt_cfg adapt;
 	struct budget_cfg budget;  /* of retries */
 	struct quota_cfg quota;    /* what successes teach */
+	struct lesson_cfg lesson;  /* fields that name buckets */
 	uint32_t concurrency;      /* 0: no limit */
 	uint32_t queue;            /* places in line */
 	int64_t queue_timeout_ms;  /* <= deadline_ms */

@@ -393,6 +393,21 @@ service_cut_off(const struct service *s, const struct service_cfg *cfg,
 }
 
 void
+service_forgive(struct service *s)
+{
+	if (s->fails > 0)
+		s->fails--;
+}
+
+void
+service_told(struct service *s, int64_t until_ms, int status)
+{
+	if (s->state != SERVICE_SHUT)
+		s->jitter_ms = 0;
+	shut_until(s, until_ms, WAIT_TOLD, status);
+}
+
+void
 service_hold(struct service *s, int64_t until_ms)
 {
 	if (s->state != SERVICE_SHUT)

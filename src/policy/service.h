@@ -173,6 +173,11 @@ void service_let_probe_go(struct service *s, int64_t now_ms);
 bool service_cut_off(const struct service *s, const struct service_cfg *cfg,
     const struct ticket *t);
 
+/* The refusal that has just counted was not of this client's making: it has not. */
+void service_forgive(struct service *s);
+/* Shut until at least then by the word of another key of the same service: of
+ * `status`, with its jitter in it. Counts nothing. */
+void service_told(struct service *s, int64_t until_ms, int status);
 /*
  * An operator's hand: shut until at least until_ms (SERVICE_NEVER: until
  * released), or open at once with the count of refusals forgotten. Both are

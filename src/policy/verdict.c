@@ -139,8 +139,10 @@ learn_refusal(const struct scene *c, int64_t *ret_wait_ms)
 	bool told;
 	int64_t wait_ms = refusal_wait_ms(c, &told);
 
-	(void)service_throttled(c->s, c->service_cfg, c->t, c->now_ms,
-	    verdict_refusal_status(c->a), wait_ms, told, jitter_ms);
+	if (service_throttled(c->s, c->service_cfg, c->t, c->now_ms,
+		verdict_refusal_status(c->a), wait_ms, told, jitter_ms) &&
+	    c->a->lesson.scope == SCOPE_SHARED)
+		service_forgive(c->s);
 
 	if (c->s->state == SERVICE_SHUT && c->s->until_ms > c->now_ms) {
 		*ret_wait_ms = c->s->until_ms - c->now_ms - c->s->jitter_ms;

@@ -133,7 +133,7 @@ struct attempt {
 	enum attempt_says says; /* ATTEMPT_ANSWER */
 	struct hint hint; /* ATTEMPT_ANSWER; ATTEMPT_PARENT: its Retry-After */
 	struct custom_wait custom; /* ATTEMPT_ANSWER, a refusal */
-	struct lesson lesson; /* ATTEMPT_ANSWER, no refusal */
+	struct lesson lesson; /* ATTEMPT_ANSWER; of a refusal the marks only */
 	bool reused;      /* the connection had served before */
 	bool sent;        /* any byte of the request was written */
 };

@@ -81,5 +81,31 @@ class Quota(Case):
         self.assertEqual(record["waited"], record["paced"])
 
 
+class Buckets(Case):
+    def test_routes_of_one_bucket_share_a_hold(self):
+        """C19, and that no name of a bucket is told to anybody."""
+        def script(conn, req, n):
+            bucket = "X-RateLimit-Bucket: sesame-%s" % (
+                "b" if b"other" in req.target.encode() else "a")
+            if n == 2:
+                conn.send(throttled("Retry-After: 1", bucket))
+            else:
+                conn.answer(200, "x", bucket)
+
+        o = self.serving(script)
+        d = self.daemon(defaults={"bucket_header": "X-RateLimit-Bucket",
+                                  "scope_header": "X-RateLimit-Scope"})
+        self.assert_status(200, self.get(d, o.url("/users/1/posts")))
+        self.assert_status(200, self.get(d, o.url("/other/1")))
+        waiting = self.connect(d)
+        waiting.ask("GET", o.url("/users/2/posts"))
+        d.wait_parked()
+        self.assert_status(200, self.get(d, o.url("/other/2")))
+        self.assertEqual("0ms", d.wait_records(3)[-1]["waited"])
+        self.assert_status(200, waiting.response())
+        self.assertEqual(5, len(o.requests))
+        self.assertEqual([], d.log.matching("sesame"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "policy/expiry.h"
+#include "policy/template.h"
 #include "world.h"
 
 #define PIECES 10        /* of a body that takes its time */
@@ -105,8 +106,9 @@ job_fill(struct job *j, struct engine *e, struct key *key)
 	static struct head h;
 	int n;
 
-	n = snprintf(text, sizeof(text), "%s / HTTP/1.1\r\nHost: %s\r\n%s\r\n",
-	    a->method, w->scene->services[a->service].name, a->fields);
+	n = snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n",
+	    a->method, a->path[0] ? a->path : "/",
+	    w->scene->services[a->service].name, a->fields);
 	if (head_request(text, (size_t)n, &scan, &limits, &h, &why) != HEAD_OK)
 		world_fault(w, "line %d is no request: %s", a->line, why);
 	request_init(r, e, key, &w->settings[a->service]->policy,
@@ -143,21 +145,40 @@ job_engine(struct world *w, const struct action *a)
 	return &w->engines[i % n];
 }
 
+/* As edge does it: the bucket that its route is known to count in. */
+static uint64_t
+job_bucket(struct job *j, uint64_t base, uint64_t *ret_route)
+{
+	struct world *w = j->world;
+	const struct action *a = j->action;
+	const struct hash_key *hash = &w->shared.keys.hash;
+	uint64_t both[2] = {base, 0}, bucket;
+
+	*ret_route = 0;
+	if (w->settings[a->service]->policy.lesson.bucket.n == 0)
+		return base;
+	both[1] = template_hash(hash, span_of(a->method), span_of(a->path));
+	*ret_route = hash_bytes(hash, both, sizeof(both));
+	bucket = buckets_find(&w->groups[a->service]->buckets, *ret_route);
+	return bucket ? bucket : base;
+}
+
 void
 job_arrive(struct world *w, const struct action *a, unsigned i)
 {
 	struct job *j = job_new(w, a, i);
 	struct engine *e = job_engine(w, a);
 	char label[2 * NAME_BYTES + 2];
+	uint64_t base, route, id;
 	struct key *key = NULL;
 
+	base = hash_bytes(&w->shared.keys.hash, a->key, strlen(a->key));
+	id = job_bucket(j, base, &route);
 	world_enter(w, e);
 	snprintf(label, sizeof(label), "%s#%s",
 	    w->scene->services[a->service].name, a->key);
 	if (!w->stopped[e->index])
-		key = key_get(w->groups[a->service],
-		    hash_bytes(&w->shared.keys.hash, a->key, strlen(a->key)),
-		    span_of(label));
+		key = key_get(w->groups[a->service], id, span_of(label));
 	if (!key) {
 		job_end(j, JOB_REFUSED, 503);
 		return;
@@ -167,6 +188,8 @@ job_arrive(struct world *w, const struct action *a, unsigned i)
 	j->begun = true;
 	job_look_forgotten(j, key);
 	job_fill(j, e, key);
+	j->r.base = base;
+	j->r.route = route;
 	request_begin(&j->r);
 }
 

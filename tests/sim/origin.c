@@ -60,7 +60,8 @@ note_hint(struct try *t, const struct head *h, const struct body_view *body)
 	struct reading is;
 	int64_t until_us;
 
-	if (p->dry_run)
+	/* What a bucket was told is no matter of the key's. */
+	if (p->dry_run || p->lesson.bucket.n > 0)
 		return;
 	is = reading_of(p, h, body, sim_ports.wall_ms(j->r.engine));
 	if (!is.throttled || !is.hint.valid)

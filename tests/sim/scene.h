@@ -104,6 +104,7 @@ struct action {
 	int64_t every_us;
 	char method[NAME_BYTES];
 	char key[NAME_BYTES];
+	char path[NAME_BYTES];
 	uint64_t body_bytes;
 	int64_t body_over_us;
 	int64_t tunnel_us;

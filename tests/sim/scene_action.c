@@ -65,6 +65,8 @@ read_request_part(struct scene *s, struct words *w, struct action *a)
 		a->every_us = words_time_us(w);
 	else if (words_take(w, "key"))
 		copy_name(w, a->key, "a key");
+	else if (words_take(w, "path"))
+		copy_name(w, a->path, "a path");
 	else if (words_take(w, "priority"))
 		a->urgency = (int)words_count(w);
 	else if (words_take(w, "field"))

@@ -186,6 +186,29 @@ set_budget(struct settings *s, struct words *w)
 		b->floor.burst = 1;
 }
 
+/* A name lives as long as the program. */
+static void
+set_field(struct span *to, struct words *w)
+{
+	char *name = strdup(words_next(w, "a field's name"));
+
+	if (!name)
+		abort();
+	*to = span_of(name);
+}
+
+static void
+set_bucket(struct settings *s, struct words *w)
+{
+	set_field(&s->policy.lesson.bucket, w);
+}
+
+static void
+set_scope(struct settings *s, struct words *w)
+{
+	set_field(&s->policy.lesson.scope, w);
+}
+
 static void
 set_learn(struct settings *s, struct words *w)
 {
@@ -293,7 +316,8 @@ settings_set(struct settings *s, const char *key, struct words *w)
 	} special[] = {{"strategy", set_strategy},
 	    {"retry_non_idempotent", set_non_idempotent}, {"rate", set_rates},
 	    {"retry_reset", set_reset}, {"retry_budget", set_budget},
-	    {"learn_quota", set_learn}, {"wait_headers", set_hints},
+	    {"learn_quota", set_learn}, {"bucket_header", set_bucket},
+	    {"scope_header", set_scope}, {"wait_headers", set_hints},
 	    {"adaptive", set_adaptive}, {"adaptive_floor", set_floor}};
 
 	words_need(w, "=");

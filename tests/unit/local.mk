@@ -7,6 +7,7 @@ UNIT_TESTS = \
 	tests/unit/test_basic \
 	tests/unit/test_body \
 	tests/unit/test_bucket \
+	tests/unit/test_buckets \
 	tests/unit/test_budget \
 	tests/unit/test_ca \
 	tests/unit/test_chunked \
@@ -44,6 +45,7 @@ UNIT_TESTS = \
 	tests/unit/test_json_path \
 	tests/unit/test_key \
 	tests/unit/test_leaf \
+	tests/unit/test_lesson \
 	tests/unit/test_line \
 	tests/unit/test_log \
 	tests/unit/test_loglimit \
@@ -74,6 +76,7 @@ UNIT_TESTS = \
 	tests/unit/test_sse \
 	tests/unit/test_strbuf \
 	tests/unit/test_target \
+	tests/unit/test_template \
 	tests/unit/test_timer \
 	tests/unit/test_tls \
 	tests/unit/test_tls_cache \

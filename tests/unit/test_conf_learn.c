@@ -119,6 +119,25 @@ share_that_is_none_is_told(void **state)
 		bad("learn_quota", v[i][0], v[i][1], takes);
 }
 
+static void
+field_is_a_name_or_none(void **state)
+{
+	struct conf *c = rig_good("[defaults]\nbucket_header = x-b\n"
+				  "[service a]\nhosts = a.test\n"
+				  "bucket_header = none\nscope_header = X-S\n");
+	const struct policy *p = &c->defaults.policy;
+
+	(void)state;
+	assert_true(span_eq(p->lesson.bucket, SPAN("x-b")));
+	assert_int_equal(p->lesson.scope.n, 0);
+	p = &conf_service_named(c, SPAN("a"))->policy;
+	assert_int_equal(p->lesson.bucket.n, 0);
+	assert_true(span_eq(p->lesson.scope, SPAN("X-S")));
+	conf_unref(c);
+	bad("bucket_header", "a b", "that is no field name",
+	    "; it takes the name of a response field, or none\n");
+}
+
 int
 main(void)
 {
@@ -127,6 +146,7 @@ main(void)
 	    cmocka_unit_test(budget_that_is_none_is_told),
 	    cmocka_unit_test(share_is_a_percentage_or_off),
 	    cmocka_unit_test(share_that_is_none_is_told),
+	    cmocka_unit_test(field_is_a_name_or_none),
 	    cmocka_unit_test(service_may_turn_the_budget_of_the_defaults_off),
 	};
 
