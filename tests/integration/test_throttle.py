@@ -95,7 +95,7 @@ class Absorbs(Case):
         self.assertEqual(4, len(o.requests))
 
     def test_hint_forms(self):
-        """C07, C11, C14, C15 end to end: never earlier."""
+        """C07, C11, C14 to C23 end to end: never earlier."""
         now = int(time.time())
         soon = now + 1
         plain = email.utils.formatdate(soon, usegmt=True)
@@ -110,6 +110,22 @@ class Absorbs(Case):
                 "%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(soon)), date]),
             (1.0, ["Retry-After: " + time.strftime(
                 "%a %b %d %H:%M:%S %Y", time.gmtime(soon)), date]),
+            (1.0, ["x-ratelimit-remaining: 0",
+                   "x-ratelimit-reset: %d" % soon, date]),
+            (1.0, ["x-ratelimit-reset: 1"]),
+            (1.0, ["x-ratelimit-remaining: 0",
+                   "x-ratelimit-reset-after: 1.0"]),
+            (1.0, ["x-ratelimit-remaining-requests: 9",
+                   "x-ratelimit-reset-requests: 6m0s",
+                   "x-ratelimit-remaining-tokens: 0",
+                   "x-ratelimit-reset-tokens: 1.0s"]),
+            (1.0, ["anthropic-ratelimit-tokens-remaining: 0",
+                   "anthropic-ratelimit-tokens-reset: " + time.strftime(
+                       "%Y-%m-%dT%H:%M:%SZ", time.gmtime(soon)), date]),
+            (1.0, ['RateLimit: "default";r=0;t=1, "day";r=7;t=900']),
+            (1.0, ["RateLimit: limit=5, remaining=0, reset=1"]),
+            (1.0, ["RateLimit-Limit: 5", "RateLimit-Remaining: 0",
+                   "RateLimit-Reset: 1"]),
         )
         d = self.daemon()
         for least, fields in table:
