@@ -269,6 +269,26 @@ class OthersWithOddSigns(Presets):
             "X-RateLimit-Reset-After: 0.1", "X-RateLimit-Scope: shared", JSON,
             body=body))
 
+    def test_discord_scopes(self):
+        """A channel's refusal is its own; a global one is everybody's."""
+        for scope, other in (("user", 200), ("global", 429)):
+            with self.subTest(scope=scope):
+                o = self.origin(
+                    throttled("Retry-After: 40", "X-RateLimit-Bucket: abcd",
+                              "X-RateLimit-Scope: " + scope),
+                    answer(200, "fine", "X-RateLimit-Bucket: abcd"))
+                d = self.daemon(services={"one": {
+                    "preset": "discord", "hosts": o.authority,
+                    "max_wait": "5s"}})
+
+                def get(channel, d=d, o=o):
+                    return self.get(
+                        d, o.url("/api/v10/channels/%d/messages" % channel))
+                self.assert_status(429, get(1))
+                self.assert_own(429, "service-shut", get(1))
+                self.assert_status(other, get(2))
+                self.assertEqual(1 + (other == 200), len(o.requests))
+
     def test_wikimedia_lag_on_200(self):
         lag = answer(200, b'{"error":{"code":"maxlag","lag":6.7}}', JSON,
                      "Retry-After: 1", "X-Database-Lag: 7")
