@@ -202,6 +202,8 @@ access_finished(const struct exchange *x)
 	    r->first_attempt_ms < 0 ? -1 : r->first_attempt_ms - r->start_ms);
 	line_ms(&l, "head", r->head_ms < 0 ? -1 : r->head_ms - r->start_ms);
 	line_ms(&l, "total", now - r->start_ms);
+	if (r->stacked > 0)
+		line_number(&l, "stacked", r->stacked);
 	if (r->dry_waited)
 		line_text(&l, "dry_run", SPAN("would-wait"));
 	line_reason(&l, r->gave_up);

@@ -189,6 +189,7 @@ init_logins(struct proc *p)
 	};
 
 	loglimit_init(&p->login_log);
+	loglimit_init(&p->copies_log);
 	p->checker = checker_new(&cfg);
 	return p->checker ? 0 : -1;
 }
@@ -432,6 +433,7 @@ proc_free(struct proc *p)
 			worker_free(&p->workers[i]);
 	checker_free(p->checker);
 	loglimit_free(&p->login_log);
+	loglimit_free(&p->copies_log);
 	engine_shared_free(&p->shared);
 	ways_free(&p->ways);
 	conf_unref(p->conf);

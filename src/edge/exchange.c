@@ -188,6 +188,8 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	request_init(r, &w->engine, key, p, in->c->who, intake_urgency(in));
 	r->id = atomic_fetch_add_explicit(&w->proc->next_id, 1,
 	    memory_order_relaxed);
+	if (!in->connect)
+		request_printed(r, intake_print(in, place));
 	r->base = in->base;
 	r->route = in->route_id;
 	r->connect = in->connect;
@@ -220,6 +222,26 @@ exchange_fill(struct exchange *x, struct intake *in, struct key *key,
 	x->chunk_out = in->body.kind == FRAMING_CHUNKED;
 }
 
+/* Its client does what abided is there for: it should leave it. */
+static void
+exchange_tell_copies(const struct exchange *x)
+{
+	struct worker *w = x->worker;
+	unsigned silent;
+
+	if (x->r.stacked == 0 ||
+	    !loglimit_may(&w->proc->copies_log, x->client->who,
+		w->engine.now_ms, &silent))
+		return;
+	log_warn(
+	    "client=%s sends a request again while a copy of it waits here "
+	    "(service=%s, host=%s, %u copies; %u more such requests since "
+	    "the last such line): turn off the client's own retries, and "
+	    "let its timeout be longer than `deadline`",
+	    x->client_text, x->service->name[0] ? x->service->name : "-",
+	    x->host, x->r.stacked, silent);
+}
+
 static struct exchange *
 exchange_build(struct intake *in)
 {
@@ -244,6 +266,7 @@ exchange_build(struct intake *in)
 	strbuf_free(&to_parent);
 	if (x) {
 		exchange_fill(x, in, key, place);
+		exchange_tell_copies(x);
 		return x;
 	}
 	if (key)

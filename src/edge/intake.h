@@ -38,6 +38,8 @@ AB_MUST bool intake_check(struct intake *in);
 /* Does a client's http://host/ lead to https there? port: of https. */
 bool intake_originates(const struct conf *conf, struct span host,
     uint16_t port);
+/* Who asks for what: a keyed hash, the same for a copy of the request. */
+uint64_t intake_print(const struct intake *in, uint64_t place);
 /*
  * The state that this request shares with others of its kind; a reference, or
  * NULL out of memory. place: hash of host and port.

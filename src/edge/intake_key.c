@@ -114,3 +114,16 @@ intake_key(struct intake *in, uint64_t place)
 	strbuf_free(&label);
 	return k;
 }
+
+uint64_t
+intake_print(const struct intake *in, uint64_t place)
+{
+	struct worker *w = in->c->worker;
+	uint64_t parts[3] = {in->c->who, place, in->body.length}, sum;
+
+	sum = hash_bytes(&w->proc->hash, parts, sizeof(parts));
+	sum = mix_span(w, sum, in->h->method);
+	sum = mix_span(w, sum, in->path);
+	sum = mix_span(w, sum, head_find(in->h, SPAN("authorization")));
+	return sum ? sum : 1;
+}

@@ -46,6 +46,7 @@ struct proc {
 	atomic_int access_fd;        /* access log; -1: with the log */
 	struct checker *checker;     /* owns; of passwords */
 	struct loglimit login_log;   /* refused logins */
+	struct loglimit copies_log;  /* clients that retry by themselves */
 	struct ways ways;            /* of upstreams, see ways.h */
 	atomic_llong loop_ms;        /* when a loop was last logged */
 };

@@ -45,6 +45,7 @@ keygroup_free(struct keygroup *g)
 	}
 	map_clear(&g->map);
 	buckets_free(&g->buckets);
+	copies_free(&g->copies);
 	pthread_mutex_destroy(&g->lock);
 	pthread_mutex_destroy(&g->budget_lock);
 	mem_free(g->name);
@@ -64,6 +65,23 @@ keys_free(struct keys *ks)
 	pthread_mutex_destroy(&ks->lock);
 }
 
+static int
+keygroup_init_parts(struct keygroup *g)
+{
+	if (map_init(&g->map) < 0)
+		return -1;
+	if (buckets_init(&g->buckets) < 0) {
+		map_clear(&g->map);
+		return -1;
+	}
+	if (copies_init(&g->copies) < 0) {
+		buckets_free(&g->buckets);
+		map_clear(&g->map);
+		return -1;
+	}
+	return 0;
+}
+
 static struct keygroup *
 keygroup_new(struct keys *ks, struct span name, const struct key_cfg *cfg,
     int64_t now_ms)
@@ -73,13 +91,7 @@ keygroup_new(struct keys *ks, struct span name, const struct key_cfg *cfg,
 	if (!g)
 		return NULL;
 	g->name = mem_dup(name);
-	if (!g->name || map_init(&g->map) < 0) {
-		mem_free(g->name);
-		mem_free(g);
-		return NULL;
-	}
-	if (buckets_init(&g->buckets) < 0) {
-		map_clear(&g->map);
+	if (!g->name || keygroup_init_parts(g) < 0) {
 		mem_free(g->name);
 		mem_free(g);
 		return NULL;

@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "base/timer.h"
 #include "buckets.h"
+#include "copies.h"
 #include "policy/adapt.h"
 #include "policy/bucket.h"
 #include "policy/budget.h"
@@ -87,7 +88,8 @@ struct keygroup {
 	struct map map;
 	struct list lru;          /* oldest first */
 	struct key_cfg cfg;
-	struct buckets buckets;   /* has a lock of its own */
+	struct buckets buckets;   /* has a lock of its own, and so has this: */
+	struct copies copies;     /* of those who wait */
 	atomic_llong hold_ms;     /* a hold on all keys, until then; only grows */
 	pthread_mutex_t budget_lock;
 	struct budget budget;     /* under budget_lock */

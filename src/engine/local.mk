@@ -2,6 +2,7 @@
 ENGINE_FILES = \
 	src/engine/body.c src/engine/body.h \
 	src/engine/buckets.c src/engine/buckets.h \
+	src/engine/copies.c src/engine/copies.h \
 	src/engine/dispatch.c src/engine/dispatch.h \
 	src/engine/dispatch_line.c src/engine/dispatch_line.h \
 	src/engine/dispatch_move.c \

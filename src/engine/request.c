@@ -66,15 +66,40 @@ request_clear(struct request *r)
 	STATS_ADD(e->stats.finished, 1);
 }
 
+static void
+request_parks(struct request *r)
+{
+	atomic_fetch_add(&r->engine->shared->parked, 1);
+	if (r->print)
+		copies_add(&r->key->group->copies, &r->copy, r->print);
+}
+
+static void
+request_unparks(struct request *r)
+{
+	atomic_fetch_sub(&r->engine->shared->parked, 1);
+	if (r->print)
+		copies_del(&r->key->group->copies, &r->copy);
+}
+
+void
+request_printed(struct request *r, uint64_t print)
+{
+	r->print = print;
+	r->stacked = copies_waiting(&r->key->group->copies, print);
+	if (r->stacked > 0)
+		STATS_ADD(r->engine->stats.stacked, 1);
+}
+
 void
 request_move(struct request *r, enum request_state to)
 {
 	struct engine *e = r->engine;
 
 	if (to == REQUEST_WAITING && r->state != REQUEST_WAITING)
-		atomic_fetch_add(&e->shared->parked, 1);
+		request_parks(r);
 	if (to != REQUEST_WAITING && r->state == REQUEST_WAITING)
-		atomic_fetch_sub(&e->shared->parked, 1);
+		request_unparks(r);
 	log_debug("request=%016llx %s -> %s", (unsigned long long)r->id,
 	    request_state_name(r->state), request_state_name(to));
 	list_del(&r->link);

@@ -52,6 +52,9 @@ struct request {
 
 	/* What it is. */
 	uint64_t id;
+	uint64_t print;              /* hash of who asks for what; 0: not told */
+	struct map_node copy;        /* WAITING, with a print: in group->copies */
+	unsigned stacked;            /* how many copies of it waited as it came */
 	uint64_t base;               /* id of the key that it would have without a
 	                              * bucket */
 	uint64_t route;              /* whose bucket is learned, 0: none is */
@@ -96,6 +99,9 @@ void request_init(struct request *r, struct engine *e, struct key *key,
     const struct policy *policy, uint64_t client, uint8_t urgency);
 /* It carries an expiry of its own, so long from now (rule 17); before it begins. */
 void request_expires(struct request *r, int64_t left_ms);
+/* The same request has always the same print, a keyed hash that is not 0. Notes
+ * how many copies of it wait already; before it begins. */
+void request_printed(struct request *r, uint64_t print);
 /* What it holds; it must be GONE, or never have begun. */
 void request_clear(struct request *r);
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #define STATS_LIST(X)                                              \
+	X(stacked)       /* came while a copy waited */            \
 	X(requests)      /* taken up */                            \
 	X(finished)      /* over, whatever the end */              \
 	X(attempts)      /* begun upstream */                      \

@@ -107,5 +107,26 @@ class Buckets(Case):
         self.assertEqual([], d.log.matching("sesame"))
 
 
+class Stacked(Case):
+    def test_copy_of_a_waiting_request_is_told(self):
+        """C92."""
+        o = self.origin(throttled("Retry-After: 1"), answer(200, "x"))
+        d = self.daemon()
+        first, other = self.connect(d), self.connect(d)
+        first.ask("GET", o.url("/a?token=sesame"), "Authorization: open")
+        d.wait_parked()
+        other.ask("GET", o.url("/b"), "Authorization: open")
+        again = self.connect(d)
+        again.ask("GET", o.url("/a?token=sesame"), "Authorization: open")
+        d.wait_log("sends a request again")
+        for client in (first, other, again):
+            self.assert_status(200, client.response())
+        records = d.wait_records(3)
+        self.assertEqual(["1"], [r["stacked"] for r in records
+                                 if "stacked" in r])
+        self.assertEqual(1, len(d.log.matching("turn off the client")))
+        self.assertEqual([], d.log.matching("sesame|open"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -160,6 +160,9 @@ invariant_end(struct world *w)
 		world_fault(w, "%u parked and %llu bytes of bodies are left",
 		    atomic_load(&s->parked),
 		    (unsigned long long)atomic_load(&s->body_memory));
+	for (int i = 0; i < w->scene->nservices; i++)
+		if (w->groups[i] && w->groups[i]->copies.map.n > 0)
+			world_fault(w, "copies are left, and nobody waits");
 	if (w->open_spills > 0)
 		world_fault(w, "%u spill files are left open", w->open_spills);
 	each_key(w, key_end);

@@ -145,6 +145,21 @@ job_engine(struct world *w, const struct action *a)
 	return &w->engines[i % n];
 }
 
+/* The same for a copy of it. */
+static uint64_t
+job_print(const struct job *j)
+{
+	const struct hash_key *hash = &j->world->shared.keys.hash;
+	const struct action *a = j->action;
+	const char *client = job_client(j);
+	uint64_t parts[5] = {hash_bytes(hash, client, strlen(client)),
+	    (uint64_t)j->service, a->body_bytes,
+	    hash_bytes(hash, a->method, strlen(a->method)),
+	    hash_bytes(hash, a->path, strlen(a->path))};
+
+	return hash_bytes(hash, parts, sizeof(parts)) | 1;
+}
+
 /* As edge does it: the bucket that its route is known to count in. */
 static uint64_t
 job_bucket(struct job *j, uint64_t base, uint64_t *ret_route)
@@ -188,6 +203,7 @@ job_arrive(struct world *w, const struct action *a, unsigned i)
 	j->begun = true;
 	job_look_forgotten(j, key);
 	job_fill(j, e, key);
+	request_printed(&j->r, job_print(j));
 	j->r.base = base;
 	j->r.route = route;
 	request_begin(&j->r);

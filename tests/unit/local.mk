@@ -23,6 +23,7 @@ UNIT_TESTS = \
 	tests/unit/test_conf_tls \
 	tests/unit/test_conf_when \
 	tests/unit/test_connect \
+	tests/unit/test_copies \
 	tests/unit/test_dest \
 	tests/unit/test_dial \
 	tests/unit/test_engine \
