@@ -17,18 +17,33 @@
 #include "policy/hint.h"
 #include "proto/forward.h"
 
+/* The next member of a list, without its parameters. */
+static bool
+next_member(struct span *rest, struct span *ret)
+{
+	struct span item;
+
+	if (!rest->p || !span_next_item(rest, &item))
+		return false;
+	(void)span_cut(&item, ';', ret);
+	*ret = span_trim(*ret);
+	return true;
+}
+
+/* RFC 9218 4.1; of a key given twice the last one counts (RFC 8941 3.2). */
 static uint8_t
 intake_urgency(const struct intake *in)
 {
 	struct span rest = head_get(in->h, FIELD_PRIORITY), item;
+	uint8_t urgency = 3;
 
 	if (!in->service->policy.allow_overrides)
-		return 3;
-	while (rest.p && span_next_item(&rest, &item))
+		return urgency;
+	while (next_member(&rest, &item))
 		if (item.n == 3 && span_starts(item, SPAN("u=")) &&
 		    item.p[2] >= '0' && item.p[2] <= '7')
-			return (uint8_t)(item.p[2] - '0');
-	return 3;
+			urgency = (uint8_t)(item.p[2] - '0');
+	return urgency;
 }
 
 static void
@@ -55,11 +70,11 @@ apply_overrides(struct request *r, const struct head *h, int64_t wall_ms)
 	    n < r->max_retries)
 		r->max_retries = (unsigned)n;
 	rest = head_get(h, FIELD_PREFER);
-	while (rest.p && span_next_item(&rest, &item)) {
-		struct span seconds = {item.p + 5, item.n - 5};
-
-		if (span_istarts(item, SPAN("wait=")) &&
-		    span_u64(seconds, &n) == 0 && n < INT32_MAX)
+	while (next_member(&rest, &item)) {
+		if (!span_istarts(item, SPAN("wait=")))
+			continue;
+		if (span_u64((struct span){item.p + 5, item.n - 5}, &n) == 0 &&
+		    n < INT32_MAX)
 			lower_wait(r, (int64_t)n * 1000);
 	}
 }
