@@ -185,7 +185,7 @@ try_answer(struct world *w, void *arg)
 		return;
 	}
 	t->look = request_look(&j->r, &h);
-	if (t->look.bytes == 0 || !t->step->text) {
+	if (t->look.bytes == 0 || !t->step->text[0]) {
 		try_judged(t, &h, &unseen);
 		return;
 	}

@@ -45,8 +45,8 @@ struct step {
 	int64_t over_us;        /* how long its body takes */
 	int64_t dial_us;        /* how long a connection takes to make */
 	uint64_t body_bytes;
-	char *text;             /* what the body is, where a rule may look at
-	                         * it; or NULL; lives as long as the process */
+	char text[FIELDS_BYTES]; /* what the body is, where a rule may look at
+	                         * it, or empty */
 	bool chunked;
 	bool cut;               /* its body breaks off */
 	bool close;             /* the connection can't be used again */
