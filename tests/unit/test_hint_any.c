@@ -161,18 +161,28 @@ struct moment {
 	char time[9]; /* 00:00:10 */
 };
 
+static unsigned
+number(const char *p, size_t n)
+{
+	uint64_t v;
+
+	assert_int_equal(span_u64((struct span){p, n}, &v), 0);
+	return (unsigned)v;
+}
+
 static struct moment
 moment_of(int64_t s)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	struct moment m;
-	char month[4];
+	struct moment m = {.time = ""};
+	char month[4] = "";
 
 	httpdate_format(s, m.http);
-	assert_int_equal(sscanf(m.http + 5, "%u %3s %u %8s", &m.day, month,
-			     &m.year, m.time),
-	    4);
+	memcpy(month, m.http + 8, 3);
+	m.day = number(m.http + 5, 2);
 	m.month = (unsigned)(strstr(months, month) - months) / 3 + 1;
+	m.year = number(m.http + 12, 4);
+	memcpy(m.time, m.http + 17, 8);
 	return m;
 }
 
