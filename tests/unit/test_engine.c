@@ -41,7 +41,8 @@ struct worker {
 static struct engine_shared shared;
 static struct worker workers[WORKERS];
 static struct keygroup *group;
-static struct head refusal, success;
+static struct head refusal, success, taught[4];
+static bool teach;
 static atomic_ullong looks;
 static atomic_uint reaped;
 static struct policy policy = {
@@ -176,6 +177,11 @@ worker_issue(struct worker *w)
 	list_init(&j->todo);
 	list_push_back(&w->live, &j->live);
 	j->r.repeatable = true;
+	if (teach) {
+		j->r.base = k->node.hash;
+		j->r.route = 1 + rng_next(&w->rng) % 3;
+		request_printed(&j->r, 1 + rng_next(&w->rng) % 3);
+	}
 	w->issued++;
 	request_begin(&j->r);
 }
@@ -197,7 +203,10 @@ job_step(struct worker *w, struct job *j)
 		}
 		return;
 	}
-	request_got_head(r, dice < 3 ? &refusal : &success,
+	request_got_head(r,
+	    teach          ? &taught[rng_next(&w->rng) % 4]
+		: dice < 3 ? &refusal
+			   : &success,
 	    &(struct body_view){.whole = false}, false);
 }
 
@@ -257,11 +266,13 @@ key_is_at_rest(struct key *k)
 	assert_int_equal(atomic_load(&k->refs), 0);
 	assert_int_equal(k->in_use, 0);
 	assert_int_equal(k->service.flying, 0);
+	assert_int_equal(k->quota.flying, 0);
 	assert_int_equal(line_length(&k->line), 0);
 }
 
+/* Three threads and two keys, until every request is over. */
 static void
-engines_on_threads_end_every_request_once(void **state)
+run_engines(void)
 {
 	static const struct hash_key hash = {5, 6};
 	struct key_cfg cfg = {
@@ -269,6 +280,8 @@ engines_on_threads_end_every_request_once(void **state)
 		.half_open_ms = 100,
 		.has_rate = true},
 	    .bucket = policy.bucket,
+	    .budget = policy.budget,
+	    .quota = policy.quota,
 	    .concurrency = policy.concurrency,
 	    .queue = policy.queue,
 	    .max_keys = 10,
@@ -277,10 +290,8 @@ engines_on_threads_end_every_request_once(void **state)
 	struct map_node *n = NULL;
 	size_t pos = 0;
 
-	(void)state;
-	policy.hint = hint_default;
-	read_head(&refusal, "HTTP/1.1 429 No\r\nretry-after-ms: 4\r\n\r\n");
-	read_head(&success, "HTTP/1.1 200 OK\r\n\r\n");
+	atomic_store(&reaped, 0);
+	atomic_store(&looks, 0);
 	assert_int_equal(engine_shared_init(&shared, WORKERS, &hash, 1000000,
 			     1 << 20),
 	    0);
@@ -311,7 +322,41 @@ engines_on_threads_end_every_request_once(void **state)
 	assert_int_equal(atomic_load(&shared.parked), 0);
 	while ((n = map_walk(&group->map, &pos, n)))
 		key_is_at_rest(AB_CONTAINER(n, struct key, node));
+	assert_int_equal(group->copies.map.n, 0);
 	engine_shared_free(&shared);
+}
+
+static void
+engines_on_threads_end_every_request_once(void **state)
+{
+	(void)state;
+	policy.hint = hint_default;
+	read_head(&refusal, "HTTP/1.1 429 No\r\nretry-after-ms: 4\r\n\r\n");
+	read_head(&success, "HTTP/1.1 200 OK\r\n\r\n");
+	run_engines();
+}
+
+/* The same with all that answers may teach: quotas, pauses, buckets, scopes. */
+static void
+engines_that_are_taught_end_every_request_once(void **state)
+{
+	(void)state;
+	teach = true;
+	policy.hint = hint_default;
+	policy.quota = (struct quota_cfg){.percent = 50, .pauses = true};
+	policy.budget = (struct budget_cfg){.on = true, .percent = 200};
+	policy.lesson =
+	    (struct lesson_cfg){.bucket = SPAN("x-b"), .scope = SPAN("x-s")};
+	read_head(&taught[0],
+	    "HTTP/1.1 200 OK\r\nX-B: one\r\nX-RateLimit-Remaining: 2\r\n"
+	    "X-RateLimit-Limit: 10\r\nX-RateLimit-Reset-After: 0.02\r\n\r\n");
+	read_head(&taught[1], "HTTP/1.1 200 OK\r\nX-B: two\r\n\r\n");
+	read_head(&taught[2],
+	    "HTTP/1.1 429 No\r\nX-S: global\r\nretry-after-ms: 4\r\n\r\n");
+	read_head(&taught[3],
+	    "HTTP/1.1 200 OK\r\nX-RateLimit-Remaining: 0\r\n"
+	    "X-RateLimit-Reset-After: 0.01\r\n\r\n");
+	run_engines();
 }
 
 int
@@ -319,6 +364,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(engines_on_threads_end_every_request_once),
+	    cmocka_unit_test(engines_that_are_taught_end_every_request_once),
 	};
 
 	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
