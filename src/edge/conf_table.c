@@ -357,7 +357,8 @@ const struct conf_option conf_options[] = {
 	POLICY(adapt.mode), .key = "adaptive", .set = conf_set_choice,
 	.choices = adaptives, .def = "off",
 	.help = "Learn the pace of a service that does not tell its limits from what it serves and "
-	        "what it refuses. aimd: cut when refused, grown again while it is the limit.",
+	        "what it refuses. aimd: cut when refused, grown again while it is the limit "
+	        "(docs/ADAPTIVE.md).",
 }, {
 	POLICY(adapt.floor_per_ms), .key = "adaptive_floor", .set = conf_set_floor,
 	.def = "1/min",

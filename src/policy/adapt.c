@@ -30,7 +30,7 @@
 #define KNOCKS 0.7        /* while all is refused: this part of the pace */
 #define HEADROOM 1.1      /* what went through is less than what could have */
 #define MEMORY_MS 60000.0 /* of demand: what went through is averaged over it */
-#define START_WINDOW 4.0
+#define START_WINDOW 2.0
 #define START_GROWTH 0.5 /* of the window, for each answer */
 #define LATE_MS 2.0      /* a start so late is made up for */
 

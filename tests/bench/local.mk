@@ -27,3 +27,12 @@ tests_bench_origin_SOURCES = \
 	tests/bench/wire.c \
 	tests/bench/wire.h
 tests_bench_origin_LDADD = libbase.a $(OPENSSL_LIBS)
+
+# What coming back after a 429 costs, in virtual time; a test as well.
+PACE_FILES = \
+	tests/bench/pace/demand.c \
+	tests/bench/pace/meter.c \
+	tests/bench/pace/naive.c \
+	tests/bench/pace/ours.c \
+	tests/bench/pace/pace.h \
+	tests/bench/pace/table.c

@@ -28,6 +28,9 @@ ALL_ROWS="$RATE_ROWS memory release bucket $TLS_ROWS"
 usage() {
 	cat <<TXT
 usage: run.sh [OPTION]...
+       run.sh pace [--sockets]
+  pace             what coming back after a 429 costs, in virtual time; with
+                   --sockets: one setting of it for real, up to a minute
   --quick          one short round of each row: a minute instead of five
   --rows LIST      of: $ALL_ROWS;
                    or tls for all of those
@@ -438,6 +441,18 @@ bucket_row() {
 	fill_bucket 50
 }
 
+# Needs nothing of the rest: it has no processors to share and no peers.
+pace() {
+	[ -x "$BUILD/abided" ] || die "no abided in $BUILD: ./dev build"
+	make --no-print-directory -s -C "$BUILD" tests/bench/pace/pace
+	case ${1:-} in
+	"") exec "$BUILD/tests/bench/pace/pace" ;;
+	--sockets) exec "$HERE/pace/sockets.py" "$BUILD" ;;
+	*) die "pace takes --sockets, or nothing" ;;
+	esac
+}
+
+[ "${1:-}" != pace ] || pace "${@:2}"
 read_options "$@"
 DIR=$(mktemp -d "${TMPDIR:-/tmp}/abided-bench.XXXXXX")
 trap cleanup EXIT
