@@ -118,12 +118,13 @@ intake_key(struct intake *in, uint64_t place)
 uint64_t
 intake_print(const struct intake *in, uint64_t place)
 {
-	struct worker *w = in->c->worker;
-	uint64_t parts[3] = {in->c->who, place, in->body.length}, sum;
+	const struct hash_key *hash = &in->c->worker->proc->hash;
+	struct span auth = head_find(in->h, SPAN("authorization"));
+	uint64_t parts[] = {in->c->who, place, in->body.length,
+	    hash_bytes(hash, in->h->method.p, in->h->method.n),
+	    hash_bytes(hash, in->path.p, in->path.n),
+	    auth.n ? hash_bytes(hash, auth.p, auth.n) : 0};
+	uint64_t sum = hash_bytes(hash, parts, sizeof(parts));
 
-	sum = hash_bytes(&w->proc->hash, parts, sizeof(parts));
-	sum = mix_span(w, sum, in->h->method);
-	sum = mix_span(w, sum, in->path);
-	sum = mix_span(w, sum, head_find(in->h, SPAN("authorization")));
 	return sum ? sum : 1;
 }
