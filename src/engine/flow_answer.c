@@ -98,6 +98,24 @@ request_look(const struct request *r, const struct head *h)
 	return look;
 }
 
+/* What no wait would mend parks nobody: what it says of quotas may be about the
+ * month. Whom it is about is asked of refusals only. */
+static struct lesson
+flow_lesson(const struct request *r, const struct head *h,
+    const struct reading *is)
+{
+	const struct policy *p = r->policy;
+	struct lesson l = {.pause_ms = 0};
+
+	if (!is->throttled && is->says != SAYS_PERMANENT)
+		l = lesson_of(&p->quota, &p->hint, h,
+		    r->engine->ports->wall_ms(r->engine));
+	lesson_marks(&l, &p->lesson, h);
+	if (!is->throttled)
+		l.scope = SCOPE_BUCKET;
+	return l;
+}
+
 void
 request_got_head(struct request *r, const struct head *h,
     const struct body_view *body, bool reused)
@@ -129,11 +147,8 @@ request_got_head(struct request *r, const struct head *h,
 		r->last_throttled = verdict_refusal_status(&a);
 		if (r->policy->backoff.strategy == STRATEGY_CUSTOM)
 			a.custom = flow_ask_script(r, h, body, &is.hint);
-	} else {
-		a.lesson = lesson_of(&r->policy->quota, &r->policy->hint, h,
-		    e->ports->wall_ms(e));
 	}
-	lesson_marks(&a.lesson, &r->policy->lesson, h);
+	a.lesson = flow_lesson(r, h, &is);
 	dispatch_bucket(r, &a.lesson, h->status);
 	v = dispatch_outcome(r, &a);
 	if (v.kind != VERDICT_RETRY || r->policy->dry_run) {
