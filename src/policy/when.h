@@ -28,7 +28,8 @@
  * part of the text, ASCII letters without case. A body is looked at as it is
  * without its content coding (gzip, deflate), its first WHEN_BODY_MAX bytes; of
  * one that does not end there, or is no JSON, no json term holds, not even
- * "absent". In an event stream json looks at the data of the first event.
+ * "absent". An event stream ends, as far as rules see, with its first event; json
+ * looks at the data of that.
  */
 #ifndef AB_WHEN_H
 #define AB_WHEN_H

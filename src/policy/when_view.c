@@ -68,6 +68,19 @@ when_view_clear(struct when_view *v)
 
 /* --- text ----------------------------------------------------------------- */
 
+/* What stands behind the first event came in by chance, or did not yet. */
+static void
+end_with_event(struct when_view *v)
+{
+	struct sse_scan scan = {.at = 0};
+	struct span event;
+
+	if (!sse_first_event(v->text, &scan, &event))
+		return;
+	v->text.n = (size_t)(event.p + event.n - v->text.p);
+	v->text_whole = true;
+}
+
 static bool
 make_text(struct when_view *v)
 {
@@ -87,6 +100,8 @@ make_text(struct when_view *v)
 		v->text.n = WHEN_BODY_MAX;
 		v->text_whole = false;
 	}
+	if (is_event_stream(v->head))
+		end_with_event(v);
 	return true;
 }
 

@@ -5,25 +5,37 @@
  */
 #include "proto/sse.h"
 
-/* Cuts the line at *at off; false: it has not ended yet. A CR at the very end
- * may be half of a CRLF. */
-static bool
-next_line(struct span s, size_t *at, bool over, struct span *ret)
+/* From `from` on, where a line ends, or the stream so far. */
+static size_t
+line_end(struct span s, size_t from)
 {
-	size_t i = *at;
+	while (from < s.n && s.p[from] != '\r' && s.p[from] != '\n')
+		from++;
+	return from;
+}
 
-	while (i < s.n && s.p[i] != '\r' && s.p[i] != '\n')
-		i++;
-	if (i == s.n) {
-		if (!over || i == *at)
-			return false;
-		*ret = (struct span){s.p + *at, i - *at};
-		*at = i;
-		return true;
-	}
-	*ret = (struct span){s.p + *at, i - *at};
-	*at = i + 1;
+/* Cuts the line at *at off; false: there is none. The last one needs no end. */
+static bool
+next_line(struct span s, size_t *at, struct span *ret)
+{
+	size_t end = line_end(s, *at);
+
+	if (end == s.n && end == *at)
+		return false;
+	*ret = (struct span){s.p + *at, end - *at};
+	*at = end < s.n ? end + 1 : end;
 	return true;
+}
+
+/* The same of a stream in pieces; false: the line has not ended yet. A CR at the
+ * very end may be half of a CRLF. */
+static bool
+whole_line(struct span s, struct sse_scan *scan, struct span *ret)
+{
+	size_t from = scan->seen > scan->at ? scan->seen : scan->at;
+
+	scan->seen = line_end(s, from);
+	return scan->seen < s.n && next_line(s, &scan->at, ret);
 }
 
 /* The LF of a CRLF whose CR ended a line. */
@@ -69,7 +81,7 @@ sse_first_event(struct span stream, struct sse_scan *scan, struct span *ret)
 		start = scan->at;
 		if (fresh)
 			scan->event = start;
-		if (!next_line(stream, &scan->at, false, &line))
+		if (!whole_line(stream, scan, &line))
 			return false;
 		if (line.n > 0) {
 			scan->data = scan->data || is_data(line, &value);
@@ -91,7 +103,7 @@ sse_data(struct span event, struct strbuf *out)
 	bool first = true;
 	size_t at = 0;
 
-	while (next_line(event, &at, true, &line)) {
+	while (next_line(event, &at, &line)) {
 		skip_lf(event, &at);
 		if (!is_data(line, &value))
 			continue;

@@ -13,6 +13,7 @@
  * before a new stream, kept while that only grows at its end. */
 struct sse_scan {
 	size_t at;    /* start of the first line not looked at */
+	size_t seen;  /* up to here no end of that line was found */
 	size_t event; /* start of the event at hand */
 	bool data;    /* which has a data field */
 };

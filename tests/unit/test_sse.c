@@ -87,6 +87,26 @@ sse_first_event_does_not_depend_on_pieces(void **state)
 	}
 }
 
+/* A long line in small pieces must not cost its square: what was looked at could
+ * be anything by now. */
+static void
+sse_first_event_looks_at_each_byte_once(void **state)
+{
+	char stream[] = "data: aaaaaaaa\n\n";
+	struct sse_scan scan = {0};
+	struct span got;
+
+	(void)state;
+	for (size_t k = 1; k <= 14; k++) {
+		assert_false(
+		    sse_first_event((struct span){stream, k}, &scan, &got));
+		stream[k - 1] = '\n';
+	}
+	memcpy(stream, "data: aaaaaaaa", 14);
+	assert_true(sse_first_event(span_of(stream), &scan, &got));
+	assert_event(got, "data: aaaaaaaa\n", "aaaaaaaa");
+}
+
 /* An event that is cut off still has the data of its whole lines. */
 static void
 sse_data_of_a_cut_event_is_what_is_there(void **state)
@@ -106,6 +126,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sse_first_event_is_the_first_block_with_data),
 	    cmocka_unit_test(sse_first_event_does_not_depend_on_pieces),
+	    cmocka_unit_test(sse_first_event_looks_at_each_byte_once),
 	    cmocka_unit_test(sse_data_of_a_cut_event_is_what_is_there),
 	};
 

@@ -225,6 +225,14 @@ event_stream_shows_its_first_event(void **state)
 		": hello\n\ndata: {\"error\":{\"code\":\"slow\"}}", true},
 	    {"200 body \"event: error\"", STREAM("200"),
 		"event: error\ndata: {}\n\n", true},
+	    {"200 body hello", STREAM("200"), ": hello\n\ndata: {}\n\n", true},
+	    /* How much more has come in is a matter of packets. */
+	    {"200 body \"event: error\"", STREAM("200"),
+		"data: {}\n\nevent: error\ndata: {}\n\n", false},
+	    {"200 body error and json a = 1", STREAM("200"),
+		"data: {\"a\":1}\n\nevent: error\n", false},
+	    {"200 body event and json a = 1", STREAM("200"),
+		"event: x\ndata: {\"a\":1}\n\ndata: {\"b\"", true},
 	};
 
 	(void)state;
