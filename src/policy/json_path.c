@@ -220,7 +220,25 @@ json_path_parse(struct span text, char *buf, size_t *ret_n,
 struct walk {
 	bool (*fn)(void *arg, const struct json_value *v);
 	void *arg;
+	unsigned left; /* of JSON_PATH_ALL_MAX */
 };
+
+/* The same without an exponent: 17 digits, then zeros. All digits that such a
+ * double has take a hundred times as long, and nobody wrote them. */
+static size_t
+put_huge(char buf[NUMBER_BYTES], double v)
+{
+	enum { DIGITS = 17 };
+	size_t sign = v < 0, zeros;
+	int n = snprintf(buf, NUMBER_BYTES, "%.*e", DIGITS - 1, v);
+	const char *e = memchr(buf, 'e', (size_t)n);
+
+	zeros = strtoul(e + 1, NULL, 10) + 1 - DIGITS;
+	/* The point behind the first digit goes. */
+	memmove(buf + sign + 1, buf + sign + 2, DIGITS - 1);
+	memset(buf + sign + DIGITS, '0', zeros);
+	return sign + DIGITS + zeros;
+}
 
 /* A double as the shortest decimal that is the same double. */
 static size_t
@@ -228,7 +246,9 @@ put_real(char buf[NUMBER_BYTES], double v)
 {
 	int n = 0;
 
-	if (!(fabs(v) < 1e15))
+	if (fabs(v) >= 1e17)
+		return put_huge(buf, v);
+	if (fabs(v) >= 1e15)
 		return (size_t)snprintf(buf, NUMBER_BYTES, "%.0f", v);
 	if (v != 0 && fabs(v) < 1e-4)
 		return (size_t)snprintf(buf, NUMBER_BYTES, "%.18f", v);
@@ -277,29 +297,31 @@ give(const struct walk *w, json_t *json)
 	return w->fn(w->arg, &v);
 }
 
-static bool visit(const struct walk *w, json_t *json, struct span steps);
+static bool visit(struct walk *w, json_t *json, struct span steps);
 
 static bool
-visit_all(const struct walk *w, json_t *json, struct span rest)
+visit_all(struct walk *w, json_t *json, struct span rest)
 {
 	size_t n = json_array_size(json); /* 0 where it is none */
 	void *iter = json_object_iter(json);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && w->left > 0; i++) {
+		w->left--;
 		if (visit(w, json_array_get(json, i), rest))
 			return true;
 	}
-	while (iter != NULL) {
+	for (; iter != NULL && w->left > 0;
+	     iter = json_object_iter_next(json, iter)) {
+		w->left--;
 		if (visit(w, json_object_iter_value(iter), rest))
 			return true;
-		iter = json_object_iter_next(json, iter);
 	}
 	return false;
 }
 
 /* Not deeper than the path is long. */
 static bool
-visit(const struct walk *w, json_t *json, struct span steps)
+visit(struct walk *w, json_t *json, struct span steps)
 {
 	struct span rest = steps, step;
 	json_t *next = NULL;
@@ -323,7 +345,7 @@ bool
 json_path_each(const struct json_doc *d, struct json_path path,
     bool (*fn)(void *arg, const struct json_value *v), void *arg)
 {
-	struct walk w = {.fn = fn, .arg = arg};
+	struct walk w = {.fn = fn, .arg = arg, .left = JSON_PATH_ALL_MAX};
 
 	return d->root != NULL && visit(&w, d->root, path.steps);
 }

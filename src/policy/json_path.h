@@ -15,6 +15,7 @@
 
 #define JSON_PATH_STEPS_MAX 16
 #define JSON_DEPTH_MAX 64 /* of a text: deeper ones are not read */
+#define JSON_PATH_ALL_MAX 1000 /* that the "*" of a path stand for, all told */
 
 /*
  * Once, before any thread is there that reads JSON: the library's memory comes
@@ -61,7 +62,8 @@ struct json_value {
 
 /*
  * Calls fn for each value that the path finds, in order, until it returns
- * true; returns whether it did. null is no value.
+ * true; returns whether it did. null is no value. What lies behind the first
+ * JSON_PATH_ALL_MAX that a "*" stands for is not found.
  */
 bool json_path_each(const struct json_doc *d, struct json_path path,
     bool (*fn)(void *arg, const struct json_value *v), void *arg);

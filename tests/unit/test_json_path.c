@@ -64,6 +64,58 @@ struct row {
 	const char *json, *path, *want;
 };
 
+/* So many lists of `n` ones each, in a list. */
+static void
+put_ones(struct strbuf *to, size_t lists, size_t n)
+{
+	strbuf_clear(to);
+	for (size_t i = 0; i < lists; i++) {
+		strbuf_span(to, i > 0 ? SPAN(",[1") : SPAN("[[1"));
+		for (size_t k = 1; k < n; k++)
+			strbuf_span(to, SPAN(",1"));
+		strbuf_char(to, ']');
+	}
+	strbuf_char(to, ']');
+}
+
+static bool
+count(void *arg, const struct json_value *v)
+{
+	unsigned *n = arg;
+
+	(void)v;
+	++*n;
+	return false;
+}
+
+/* What a peer sends decides how long we look at it, but not without end. */
+static void
+stars_stand_for_a_bounded_number(void **state)
+{
+	static const struct {
+		size_t lists, n;
+		unsigned found;
+	} v[] = {{1, 500, 500}, {1, 999, 999}, {1, 1000, 999}, {1, 9000, 999},
+	    {100, 9, 900}, {100, 90, 989}, {2000, 1, 500}};
+	struct strbuf text;
+
+	(void)state;
+	strbuf_init(&text, 65536);
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct json_path path = {{"*\0*\0", 4}};
+		struct json_doc doc = {.root = NULL};
+		unsigned n = 0;
+
+		put_ones(&text, v[i].lists, v[i].n);
+		assert_int_equal(json_doc_read(strbuf_view(&text), &doc), 0);
+		(void)json_path_each(&doc, path, count, &n);
+		json_doc_clear(&doc);
+		assert_int_equal(n, v[i].found);
+	}
+	assert_false(text.failed);
+	strbuf_free(&text);
+}
+
 static void
 path_finds_values_in_order(void **state)
 {
@@ -115,7 +167,12 @@ numbers_are_decimals_as_they_were_written(void **state)
 	    {"[0.30000000000000004]", "0", "n:0.30000000000000004"},
 	    {"[1e3]", "0", "n:1000"},
 	    {"[1.5E2]", "0", "n:150"},
+	    {"[1e15]", "0", "n:1000000000000000"},
+	    {"[1234567890123456.5]", "0", "n:1234567890123456"},
+	    {"[-1e17]", "0", "n:-100000000000000000"},
 	    {"[1e20]", "0", "n:100000000000000000000"},
+	    {"[-1.25e20]", "0", "n:-125000000000000000000"},
+	    {"[123456789012345678901]", "0", "n:123456789012345680000"},
 	    {"[1e-5]", "0", "n:0.000010000000000000"},
 	    {"[-0.0]", "0", "n:-0"},
 	};
@@ -134,7 +191,7 @@ integer_of_more_than_64_bits_hides_nothing(void **state)
 	    "code", "t:x");
 	check(SPAN("{\"id\":123456789012345678901,\"n\":7}"), "n", "n:7");
 	check(SPAN("{\"id\":123456789012345678901}"), "id",
-	    "n:123456789012345683968");
+	    "n:123456789012345680000");
 }
 
 static void
@@ -287,6 +344,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(path_finds_values_in_order),
+	    cmocka_unit_test(stars_stand_for_a_bounded_number),
 	    cmocka_unit_test(numbers_are_decimals_as_they_were_written),
 	    cmocka_unit_test(integer_of_more_than_64_bits_hides_nothing),
 	    cmocka_unit_test(text_that_is_no_document_is_not_read),
