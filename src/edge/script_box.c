@@ -138,11 +138,14 @@ box_print(lua_State *L)
 	if (!log_on(LOG_DEBUG) || box->prints == 0)
 		return 0;
 	box->prints--;
+	/* What a function of C is sure to have room for is no more than 20. */
+	luaL_checkstack(L, lua_gettop(L) + LUA_MINSTACK, "too many arguments");
 	for (int i = 1, n = lua_gettop(L); i <= n; i++)
 		(void)luaL_tolstring(L, i, NULL);
 	/* Nothing throws from here on: the text is not Lua's. */
 	strbuf_init(&line, 8 * PRINT_BYTES_MAX);
-	for (int n = lua_gettop(L) / 2, i = n + 1; i <= 2 * n; i++) {
+	for (int n = lua_gettop(L) / 2, i = n + 1;
+	     i <= 2 * n && line.n / 4 < PRINT_BYTES_MAX; i++) {
 		struct span s;
 
 		s.p = lua_tolstring(L, i, &s.n);
@@ -157,12 +160,72 @@ box_print(lua_State *L)
 	return 0;
 }
 
+/*
+ * table.insert and table.remove move all behind a place, in one go. How much
+ * that is goes by the length that Lua takes the table for: a few elements far
+ * apart may be as good as without end. So these two count what they move.
+ */
+static lua_Integer
+table_length(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TTABLE);
+	return (lua_Integer)lua_rawlen(L, 1);
+}
+
+static void
+move_one(lua_State *L, lua_Integer from, lua_Integer to)
+{
+	lua_rawgeti(L, 1, from);
+	lua_rawseti(L, 1, to);
+}
+
+/* table.insert(t, [pos,] value) */
+static int
+box_insert(lua_State *L)
+{
+	lua_Unsigned end = (lua_Unsigned)table_length(L) + 1;
+	lua_Integer at = (lua_Integer)end;
+	int n = lua_gettop(L);
+
+	if (n < 2 || n > 3)
+		return luaL_error(L, "wrong number of arguments to 'insert'");
+	if (n == 3) {
+		at = luaL_checkinteger(L, 2);
+		luaL_argcheck(L, (lua_Unsigned)at - 1 < end, 2,
+		    "position out of bounds");
+		script_box_spend(L, 1 + (end - (lua_Unsigned)at) / 8);
+	}
+	for (lua_Integer i = (lua_Integer)end; i > at; i--)
+		move_one(L, i - 1, i);
+	lua_rawseti(L, 1, at);
+	return 0;
+}
+
+/* table.remove(t [, pos]) */
+static int
+box_remove(lua_State *L)
+{
+	lua_Integer length = table_length(L);
+	lua_Integer at = luaL_optinteger(L, 2, length);
+
+	if (at != length)
+		luaL_argcheck(L, (lua_Unsigned)at - 1 <= (lua_Unsigned)length,
+		    2, "position out of bounds");
+	lua_rawgeti(L, 1, at);
+	if (at < length)
+		script_box_spend(L, 1 + (uint64_t)(length - at) / 8);
+	for (; at < length; at++)
+		move_one(L, at + 1, at);
+	lua_pushnil(L);
+	lua_rawseti(L, 1, at);
+	return 1;
+}
+
 static const char *const base_names[] = {"_VERSION", "assert", "error",
     "ipairs", "next", "pairs", "select", "tonumber", "tostring", "type", NULL};
-static const char *const table_names[] = {"concat", "insert", "pack", "remove",
-    "unpack", NULL};
+static const char *const table_names[] = {"concat", "pack", "unpack", NULL};
 static const char *const string_names[] = {"byte", "char", "format", "len",
-    "lower", "rep", "reverse", "sub", "upper", NULL};
+    "lower", "reverse", "sub", "upper", NULL};
 static const char *const math_names[] = {"abs", "acos", "asin", "atan", "ceil",
     "cos", "deg", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger",
     "min", "mininteger", "modf", "pi", "rad", "random", "sin", "sqrt", "tan",
@@ -216,12 +279,15 @@ script_box_globals(lua_State *L)
 {
 	static const luaL_Reg own[] = {{"pcall", box_pcall},
 	    {"print", box_print}, {NULL, NULL}};
+	static const luaL_Reg moving[] = {{"insert", box_insert},
+	    {"remove", box_remove}, {NULL, NULL}};
 
 	open_lib(L, luaopen_base);
 	pick(L, base_names);
 	luaL_setfuncs(L, own, 0);
 	open_lib(L, luaopen_table);
 	pick(L, table_names);
+	luaL_setfuncs(L, moving, 0);
 	lua_setfield(L, -2, "table");
 	open_lib(L, luaopen_math);
 	seed_random(L, (lua_Integer)script_box_of(L)->seed);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * script_text decides what the four functions with patterns take and return; it
- * follows the reference manual of Lua 5.4 (6.4), but for what an error says.
+ * script_text decides what the four functions with patterns take and return, and
+ * string.rep, which Lua's own library repeats a nothing for as often as it is
+ * told to. It follows the reference manual of Lua 5.4 (6.4), but for what an
+ * error says.
  */
 #include "script_text.h"
 
@@ -299,10 +301,49 @@ text_gsub(lua_State *L)
 	return 2;
 }
 
+/* --- rep ----------------------------------------------------------------- */
+
+static char *
+put(char *to, struct span s)
+{
+	if (s.n > 0)
+		memcpy(to, s.p, s.n);
+	return to + s.n;
+}
+
+/* string.rep(s, n [, sep]) */
+static int
+text_rep(lua_State *L)
+{
+	struct span text = check_span(L, 1), sep;
+	lua_Integer n = luaL_checkinteger(L, 2);
+	luaL_Buffer out;
+	size_t each;
+	char *to;
+
+	sep.p = luaL_optlstring(L, 3, "", &sep.n);
+	each = text.n + sep.n;
+	if (n <= 0 || each == 0) {
+		lua_pushliteral(L, "");
+		return 1;
+	}
+	if ((lua_Unsigned)n > (SIZE_MAX / 2) / each)
+		return luaL_error(L, "resulting string too large");
+	/* The memory of a call bounds n from here on. */
+	to = luaL_buffinitsize(L, &out, (size_t)n * each);
+	script_box_spend(L, 1 + (uint64_t)n / 16);
+	for (lua_Integer i = 1; i < n; i++)
+		to = put(put(to, text), sep);
+	(void)put(to, text);
+	luaL_pushresultsize(&out, (size_t)n * each - sep.n);
+	return 1;
+}
+
 const luaL_Reg script_text_functions[] = {
     {"find", text_find},
     {"match", text_match},
     {"gmatch", text_gmatch},
     {"gsub", text_gsub},
+    {"rep", text_rep},
     {NULL, NULL},
 };

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "script_rig.h"
 
@@ -51,6 +52,11 @@ script_has_no_way_out(void **state)
 	strbuf_free(&g.why);
 }
 
+/* Lua looks for the end of a table by doubling, so #t is 2^60 or so. */
+#define FAR_APART \
+	"local t, i = {}, 1 while i < 2^60 do " \
+	"t[i], t[i + 1], i = 1, 1, i * 2 end "
+
 static void
 script_that_does_not_end_is_ended(void **state)
 {
@@ -92,6 +98,11 @@ script_that_does_not_end_is_ended(void **state)
 	    IN_DELAY("local t = {} for i = 1, 50000 do t[i] = i end "
 		     "for i = 1, 50000 do t[i] = nil end "
 		     "while true do next(t) end"),
+	    /* A length that is not of this world. */
+	    IN_DELAY(FAR_APART "table.insert(t, 1, 0) return 1"),
+	    IN_DELAY(FAR_APART "pcall(table.insert, t, 1, 0) return 1"),
+	    IN_DELAY(FAR_APART "table.remove(t, 1) return 1"),
+	    IN_DELAY(FAR_APART "table.remove(t, '1') return 1"),
 	};
 	struct rig g;
 
@@ -227,6 +238,78 @@ script_arithmetic_wraps_and_is_no_crash(void **state)
 	strbuf_free(&g.why);
 }
 
+/* Nothing, repeated for ever, is nothing at once. */
+static void
+script_rep_is_like_luas(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_init(&g);
+	assert_true_in_lua(&g, "(''):rep(math.maxinteger) == ''");
+	assert_true_in_lua(&g, "(''):rep(math.maxinteger, '') == ''");
+	assert_true_in_lua(&g, "('ab'):rep(3) == 'ababab'");
+	assert_true_in_lua(&g, "('ab'):rep(3, ', ') == 'ab, ab, ab'");
+	assert_true_in_lua(&g, "('ab'):rep(1, ', ') == 'ab'");
+	assert_true_in_lua(&g, "(''):rep(3, ',') == ',,'");
+	assert_true_in_lua(&g, "('ab'):rep(0, 'x') == ''");
+	assert_true_in_lua(&g, "string.rep(12, '2') == '1212'");
+	assert_true_in_lua(&g,
+	    "select(2, pcall(string.rep, 'xy', math.maxinteger)):find('large')");
+	assert_true_in_lua(&g, "not pcall(string.rep, 'x')");
+	strbuf_free(&g.why);
+}
+
+static void
+script_insert_and_remove_are_like_luas(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_init(&g);
+	assert_wait(&g,
+	    "(function() local t = {1, 2, 3} table.insert(t, 1, 0) "
+	    "table.insert(t, 4) table.insert(t, #t + 1, 5) "
+	    "return tonumber(table.concat(t)) end)()",
+	    12345);
+	assert_wait(&g,
+	    "(function() local t = {1, 2, 3, 4} local a = table.remove(t, 2) "
+	    "local b = table.remove(t) "
+	    "return tonumber(table.concat(t) .. a .. b) end)()",
+	    1324);
+	assert_true_in_lua(&g, "not pcall(table.insert, {}, 5, 1)");
+	assert_true_in_lua(&g, "not pcall(table.insert, 1, 1)");
+	assert_true_in_lua(&g, "not pcall(table.insert, {}, 1, 2, 3)");
+	assert_true_in_lua(&g, "table.remove({}) == nil");
+	assert_true_in_lua(&g, "table.remove({}, 0) == nil");
+	assert_true_in_lua(&g, "table.remove({7}, 2) == nil");
+	assert_true_in_lua(&g, "not pcall(table.remove, {7}, 3)");
+	assert_fails(&g, IN_DELAY("table.insert(nil, 1)"),
+	    "test.lua:1: bad argument #1 to 'insert' (table expected, got nil)");
+	strbuf_free(&g.why);
+}
+
+/* Whatever it is given, at the level at which it is seen. */
+static void
+script_print_of_very_many_is_cut(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_init(&g);
+	log_set_fd(-1);
+	log_setup(LOG_DEBUG, LOG_TEXT);
+	assert_wait(&g, "print(table.unpack({}, 1, 40)) or 1", 1);
+	assert_wait(&g, "print(table.unpack({}, 1, 20000)) or 1", 1);
+	assert_wait(&g,
+	    "(function() local t = {} for i = 1, 3000 do t[i] = '\\0' end "
+	    "print(table.unpack(t)) return 1 end)()",
+	    1);
+	log_setup(LOG_WARN, LOG_TEXT);
+	log_set_fd(2);
+	strbuf_free(&g.why);
+}
+
 /* Each allocation of a call fails in turn: an error, never a crash or a leak. */
 static void
 script_without_memory_fails(void **state)
@@ -276,6 +359,9 @@ main(void)
 	    cmocka_unit_test(script_that_is_nested_too_deep_is_refused),
 	    cmocka_unit_test(script_pcall_is_like_luas),
 	    cmocka_unit_test(script_arithmetic_wraps_and_is_no_crash),
+	    cmocka_unit_test(script_rep_is_like_luas),
+	    cmocka_unit_test(script_insert_and_remove_are_like_luas),
+	    cmocka_unit_test(script_print_of_very_many_is_cut),
 	    cmocka_unit_test(script_without_memory_fails),
 	};
 
