@@ -15,6 +15,7 @@
 #include "base/heap.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 
@@ -90,6 +91,23 @@ heap_clear(struct heap *h)
 		h->v[i]->at = HEAP_NOWHERE;
 	mem_free(h->v);
 	heap_init(h);
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct heap_node *const *x = a, *const *y = b;
+
+	return before(*x, *y) ? -1 : before(*y, *x);
+}
+
+void
+heap_sort(struct heap *h)
+{
+	if (h->n > 1)
+		qsort(h->v, h->n, sizeof(struct heap_node *), compare);
+	for (uint32_t i = 0; i < h->n; i++)
+		h->v[i]->at = i;
 }
 
 int

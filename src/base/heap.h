@@ -51,6 +51,8 @@ AB_MUST int heap_add(struct heap *h, struct heap_node *node);
 void heap_del(struct heap *h, struct heap_node *node); /* fine when in none */
 /* After node->key or node->tie changed: restores the order. */
 void heap_fix(struct heap *h, struct heap_node *node);
+/* The array itself in order, which is a heap as well. */
+void heap_sort(struct heap *h);
 /* Room for `n` nodes in all, so that the next adds up to it can't fail. */
 AB_MUST int heap_reserve(struct heap *h, uint32_t n);
 

@@ -41,7 +41,9 @@ key_enter(struct key *k, struct request *r)
 		k->least_max_wait_ms = r->max_wait_ms;
 	if (r->patience_ms < k->least_patience_ms)
 		k->least_patience_ms = r->patience_ms;
-	key_pump(k, r->engine);
+	/* Holds have been heeded: of one that comes in just now the line is
+	 * told the next time, and r with it. */
+	key_run(k, r->engine);
 	if (r->grant == GRANT_LINE)
 		return DISPATCH_PARKED;
 	list_del(&r->mail); /* it was its turn at once */
@@ -61,7 +63,7 @@ dispatch_ask(struct request *r)
 		return DISPATCH_NO_MEMORY;
 	pthread_mutex_lock(&k->lock);
 	key_clock(k, now_ms);
-	(void)key_take_hold(k, now_ms);
+	key_heed(k, r->engine);
 	key_relieve_probe(k, r, now_ms);
 	r->hasty = false;
 	if (k->quota.on)
@@ -89,7 +91,8 @@ dispatch_is_shut(struct request *r)
 	bool shut;
 
 	pthread_mutex_lock(&k->lock);
-	(void)key_take_hold(k, key_now(r->engine));
+	key_clock(k, key_now(r->engine));
+	key_heed(k, r->engine);
 	shut = key_shut_for(k, r, key_now(r->engine));
 	pthread_mutex_unlock(&k->lock);
 	return shut;
@@ -124,7 +127,7 @@ key_adapt_learn(struct key *k, struct request *r, const struct attempt *a,
 	r->adapting = false;
 	if (throttled)
 		adapt_refused(ad, &k->cfg.adapt, current);
-	else if (a->end == ATTEMPT_ANSWER)
+	else if (a->end == ATTEMPT_ANSWER && a->says != SAYS_PERMANENT)
 		adapt_served(ad, &k->cfg.adapt, current);
 	else
 		adapt_void(ad);
@@ -140,10 +143,10 @@ dispatch_confirm(struct request *r)
 	pthread_mutex_lock(&k->lock);
 	if (r->grant == GRANT_MAIL)
 		r->grant = GRANT_HELD;
-	(void)key_take_hold(k, now_ms);
+	key_clock(k, now_ms);
+	key_heed(k, r->engine);
 	if (r->grant == GRANT_HELD &&
 	    !service_stands(&k->service, &r->ticket)) {
-		key_clock(k, now_ms);
 		key_give_back(k, r, true);
 		res = key_shut_for(k, r, now_ms) ? DISPATCH_SHUT
 						 : key_enter(k, r);
@@ -170,10 +173,11 @@ dispatch_leave(struct request *r)
 		pthread_mutex_lock(&e->mail_lock);
 		list_del(&r->mail);
 		pthread_mutex_unlock(&e->mail_lock);
-		if (r->refused)
+		if (r->refused || r->moved)
 			r->grant = GRANT_NONE;
 		else
 			key_give_back(k, r, true);
+		r->moved = false;
 	} else {
 		was = false;
 	}
@@ -191,6 +195,26 @@ dispatch_release(struct request *r, bool neutral)
 	pthread_mutex_lock(&k->lock);
 	key_clock(k, key_now(r->engine));
 	key_give_back(k, r, neutral);
+	pthread_mutex_unlock(&k->lock);
+}
+
+void
+dispatch_served(struct request *r)
+{
+	struct engine *e = r->engine;
+	struct key *k = r->key;
+
+	pthread_mutex_lock(&k->lock);
+	key_clock(k, key_now(e));
+	if (r->adapting)
+		adapt_served(&k->adapt, &k->cfg.adapt,
+		    service_counts(&k->service, &r->ticket));
+	r->adapting = false;
+	service_ok(&k->service, &k->cfg.service, &r->ticket,
+	    key_now(e) + e->grain_ms);
+	quota_over(&k->quota);
+	r->learned = true;
+	key_give_back(k, r, false);
 	pthread_mutex_unlock(&k->lock);
 }
 

@@ -34,9 +34,15 @@ bool dispatch_leave(struct request *r);
  * verdict is DELIVER (or GIVE_UP with an answer to relay) or RECONNECT. */
 struct verdict dispatch_outcome(struct request *r, const struct attempt *a);
 /* Before it: the answer may name the bucket in which this request has counted. */
-void dispatch_bucket(struct request *r, const struct lesson *l, int status);
+void dispatch_bucket(struct request *r, const struct attempt *a);
+/* After a wait: if its route has been found to count in another bucket meanwhile,
+ * an admission is given back, and it has to ask there (true). */
+AB_MUST bool dispatch_follow(struct request *r);
 /* Gives the slot back; `neutral`: the outcome was never learned. */
 void dispatch_release(struct request *r, bool neutral);
+/* Its slot, too, after an answer that was no refusal: that is all its key is to
+ * learn of it. It holds one. */
+void dispatch_served(struct request *r);
 
 /* After a reload or an operator's hand: looks at the key afresh. */
 void dispatch_poke(struct key *k, struct engine *e);

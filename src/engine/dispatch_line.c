@@ -90,8 +90,7 @@ key_shut_for(const struct key *k, const struct request *r, int64_t now_ms)
 	    s->until_ms - s->jitter_ms > clock_add(now_ms, r->max_wait_ms);
 }
 
-/* Hands an admitted or refused request to its own engine. */
-static void
+void
 key_post(struct engine *from, struct request *r)
 {
 	struct engine *to = r->engine;
@@ -171,14 +170,26 @@ key_grant(struct key *k, struct engine *e, struct request *r)
 }
 
 void
+key_heed(struct key *k, struct engine *e)
+{
+	if (key_take_hold(k, key_now(e)))
+		key_sweep(k, e);
+}
+
+void
 key_pump(struct key *k, struct engine *e)
+{
+	key_heed(k, e);
+	key_run(k, e);
+}
+
+void
+key_run(struct key *k, struct engine *e)
 {
 	int64_t now_ms = key_now(e), at_ms = TIMER_NEVER;
 	struct line_entry *head;
 	struct request *r;
 
-	if (key_take_hold(k, now_ms))
-		key_sweep(k, e);
 	while ((head = key_next(k))) {
 		r = AB_CONTAINER(head, struct request, entry);
 		key_relieve_probe(k, r, now_ms);

@@ -32,9 +32,16 @@ bool key_shut_for(const struct key *k, const struct request *r, int64_t now_ms);
 void key_relieve_probe(struct key *k, const struct request *r, int64_t now_ms);
 /* r leaves the line: the time it stood there is its own from now on. */
 void request_charge(struct request *r, const struct key *k);
+/* Hands a request that was admitted, refused or moved to its own engine. */
+void key_post(struct engine *from, struct request *r);
 /* Admits one of the line. Only after key_ready, or key_open for a hasty one. */
 void key_grant(struct key *k, struct engine *e, struct request *r);
-/* Admits whoever may go and sees to it that the rest will be woken. */
+/* Takes over a hold on all keys, if there is a new one, and tells the line. */
+void key_heed(struct key *k, struct engine *e);
+/* Admits whoever may go and sees to it that the rest will be woken; nobody is
+ * sent away. */
+void key_run(struct key *k, struct engine *e);
+/* Both. */
 void key_pump(struct key *k, struct engine *e);
 /* A hold has grown: those who can't wait it out are told now. */
 void key_sweep(struct key *k, struct engine *e);
@@ -43,7 +50,7 @@ void key_sweep(struct key *k, struct engine *e);
 
 /* The hold that is on is one for all keys of the group. */
 void key_hold_all(struct key *k);
-/* Takes over such a hold, if there is a new one. */
+/* Takes over such a hold, if there is a new one; the line is not told. */
 bool key_take_hold(struct key *k, int64_t now_ms);
 
 /* dispatch_wish.c: what a service wishes (quota, pause) and nobody has to obey. */

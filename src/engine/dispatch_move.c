@@ -7,6 +7,9 @@
  *
  *   base key --answer names a bucket--> key of (base key, bucket)
  *
+ * Who waits for the same meanwhile goes over as well, at once, or when its turn
+ * comes.
+ *
  * A refusal that is about all buckets is put down in the group, and every key
  * takes it over when it is looked at next.
  */
@@ -41,8 +44,40 @@ key_adopt(struct key *k, struct request *r)
 	r->grant = GRANT_HELD;
 }
 
+/* Those who wait for what r has got an answer to go over as well, in order. */
 static void
-request_move_to(struct request *r, uint64_t id)
+key_send_after(struct key *k, const struct request *first)
+{
+	struct list out, *it;
+	uint64_t place = 0;
+
+	list_init(&out);
+	pthread_mutex_lock(&k->lock);
+	key_clock(k, key_now(first->engine));
+	heap_sort(&k->line.heap);
+	for (uint32_t i = 0; i < line_length(&k->line); i++) {
+		struct request *r =
+		    AB_CONTAINER(k->line.heap.v[i], struct request, entry.node);
+
+		if (r->route == first->route)
+			list_push_back(&out, &r->mail);
+	}
+	while ((it = list_first(&out))) {
+		struct request *r = AB_CONTAINER(it, struct request, mail);
+
+		list_del(it);
+		line_leave(&k->line, &r->entry);
+		request_charge(r, k);
+		r->entry.tag = place++;
+		r->moved = true;
+		key_post(first->engine, r);
+	}
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* served: it has passed the door, which the state that it leaves stands for. */
+static void
+request_move_to(struct request *r, uint64_t id, bool served)
 {
 	struct key *old = r->key, *k;
 
@@ -51,7 +86,11 @@ request_move_to(struct request *r, uint64_t id)
 	k = bucket_key(old, id);
 	if (!k)
 		return; /* no memory: it counts where it stands */
-	dispatch_release(r, true);
+	key_send_after(old, r);
+	if (served)
+		dispatch_served(r);
+	else
+		dispatch_release(r, true);
 	pthread_mutex_lock(&k->lock);
 	r->key = k;
 	key_clock(k, key_now(r->engine));
@@ -60,9 +99,38 @@ request_move_to(struct request *r, uint64_t id)
 	key_put(old);
 }
 
-void
-dispatch_bucket(struct request *r, const struct lesson *l, int status)
+bool
+dispatch_follow(struct request *r)
 {
+	struct key *old = r->key, *k = NULL;
+	bool moved = r->moved;
+	uint64_t id = 0, place = moved ? r->entry.tag : 0;
+
+	if (r->route != 0)
+		id = buckets_find(&old->group->buckets, r->route);
+	if (id == 0 && moved)
+		id = r->base;
+	if (id != 0 && id != old->node.hash)
+		k = bucket_key(old, id);
+	if (!k && !moved)
+		return false;
+	(void)dispatch_leave(r);
+	if (!k)
+		return true; /* no memory: it asks where it was */
+	pthread_mutex_lock(&k->lock);
+	r->key = k;
+	line_entry_init(&r->entry, r->entry.client, r->entry.urgency);
+	line_join(&k->line, &r->entry, place);
+	pthread_mutex_unlock(&k->lock);
+	key_put(old);
+	return true;
+}
+
+void
+dispatch_bucket(struct request *r, const struct attempt *a)
+{
+	const struct verdict_cfg *cfg = &r->policy->verdict;
+	const struct lesson *l = &a->lesson;
 	struct keygroup *g = r->key->group;
 	struct hash_key *hash = &g->keys->hash;
 	uint64_t both[2], id = 0;
@@ -73,11 +141,12 @@ dispatch_bucket(struct request *r, const struct lesson *l, int status)
 		both[0] = r->base;
 		both[1] = hash_bytes(hash, l->bucket.p, l->bucket.n);
 		id = hash_bytes(hash, both, sizeof(both));
-	} else if (status >= 300) {
+	} else if (a->status >= 300) {
 		return; /* of a refusal at the door: it knows no routes */
 	}
-	buckets_learn(&g->buckets, r->route, id, g->cfg.max_keys);
-	request_move_to(r, id ? id : r->base);
+	buckets_learn(&g->buckets, r->route, id, r->policy->max_keys);
+	request_move_to(r, id ? id : r->base,
+	    !verdict_throttled(cfg, a) && a->says != SAYS_PERMANENT);
 }
 
 void

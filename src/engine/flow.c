@@ -156,12 +156,16 @@ flow_ask(struct request *r)
 void
 flow_admitted(struct request *r)
 {
-	enum dispatch_result res = dispatch_confirm(r);
+	enum dispatch_result res =
+	    dispatch_follow(r) ? dispatch_ask(r) : dispatch_confirm(r);
 
 	if (res == DISPATCH_GO)
 		flow_start(r);
-	else if (res != DISPATCH_PARKED) /* else it just goes on waiting */
+	else if (res != DISPATCH_PARKED)
 		flow_not_now(r, res);
+	else if (request_limit_ms(r) < r->timer.due_ms)
+		flow_enter(r, REQUEST_WAITING, request_limit_ms(r));
+	/* else it just goes on waiting */
 }
 
 /* Is what it was admitted under still so? A dry run is not held up. */

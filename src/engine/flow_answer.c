@@ -149,7 +149,7 @@ request_got_head(struct request *r, const struct head *h,
 			a.custom = flow_ask_script(r, h, body, &is.hint);
 	}
 	a.lesson = flow_lesson(r, h, &is);
-	dispatch_bucket(r, &a.lesson, h->status);
+	dispatch_bucket(r, &a);
 	v = dispatch_outcome(r, &a);
 	if (v.kind != VERDICT_RETRY || r->policy->dry_run) {
 		flow_deliver(r, &a, is.throttled, v.why);

@@ -41,7 +41,8 @@ struct request {
 	/* With the key, under its lock. */
 	struct line_entry entry;
 	_Atomic enum grant grant;    /* its own engine looks without the lock */
-	bool refused;                /* the mail says: your wait can't end in time */
+	bool refused;                /* the mail says: your wait can't end in time, */
+	bool moved;                  /* or: it goes on with another key */
 	struct ticket ticket;
 	uint64_t start;              /* its number in the key's quota */
 	int64_t patience_ms;         /* in line: until when it may wait for a quota */

@@ -192,6 +192,14 @@ line_pass(struct line *l, struct line_entry *e)
 	e->seq = l->next_seq++;
 }
 
+void
+line_join(struct line *l, struct line_entry *e, uint64_t place)
+{
+	assert(!heap_has(&e->node));
+	e->tag = l->vtime[e->urgency] + 1 + place;
+	e->seq = l->next_seq++;
+}
+
 struct line_entry *
 line_head(const struct line *l)
 {

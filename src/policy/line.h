@@ -62,6 +62,13 @@ void line_pop(struct line *l, struct line_entry *e);
  * does so as one that was here before all who came since.
  */
 void line_pass(struct line *l, struct line_entry *e);
+/*
+ * It has stood in another line, as the place-th (from 0) of those who come over
+ * from there: that many behind who is next here, whenever each of them comes. As
+ * one that returns it is never refused for want of a place. It has just been
+ * initialised.
+ */
+void line_join(struct line *l, struct line_entry *e, uint64_t place);
 /* Who is next, or NULL; stays in the line. */
 struct line_entry *line_head(const struct line *l);
 /* The first that fits of the `most` that stand in front, roughly; or NULL. */

@@ -186,6 +186,30 @@ heap_when_churned_stays_sound_and_drains_in_order(void **state)
 }
 
 static void
+heap_sort_puts_the_array_in_order(void **state)
+{
+	struct heap_node v[NODES];
+	struct rng rng;
+	struct heap h;
+
+	(void)state;
+	rng_seed(&rng, 11);
+	heap_init(&h);
+	heap_sort(&h);
+	for (unsigned i = 0; i < NODES; i++) {
+		set(&v[i], (int64_t)(rng_next(&rng) % 40), i);
+		assert_int_equal(heap_add(&h, &v[i]), 0);
+	}
+	for (unsigned i = 0; i < NODES / 2; i++)
+		heap_del(&h, heap_min(&h));
+	heap_sort(&h);
+	assert_sound(&h);
+	for (uint32_t i = 1; i < h.n; i++)
+		assert_true(later(h.v[i], h.v[i - 1]));
+	heap_clear(&h);
+}
+
+static void
 heap_clear_when_filled_sets_nodes_free(void **state)
 {
 	struct heap_node v[3];
@@ -267,6 +291,7 @@ main(void)
 		heap_del_when_filler_is_smaller_than_parent_lifts_it),
 	    cmocka_unit_test(heap_fix_when_key_moves_restores_order),
 	    cmocka_unit_test(heap_when_churned_stays_sound_and_drains_in_order),
+	    cmocka_unit_test(heap_sort_puts_the_array_in_order),
 	    cmocka_unit_test(heap_clear_when_filled_sets_nodes_free),
 	    cmocka_unit_test(
 		heap_add_when_out_of_memory_fails_and_keeps_the_rest),

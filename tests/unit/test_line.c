@@ -514,6 +514,32 @@ line_crowd_that_passed_shuts_nobody_out(void **state)
 	line_free(&l);
 }
 
+/* They come over from another line in any order, and stand as they stood there;
+ * one who is new here takes turns with them. */
+static void
+line_who_joins_keeps_the_order_of_before(void **state)
+{
+	static const unsigned order[] = {2, 0, 3, 1};
+	struct line l;
+	struct line_entry v[4], here = entry(BOB, 3), bob = entry(BOB, 3);
+
+	(void)state;
+	assert_int_equal(line_init(&l, 2), 0);
+	assert_int_equal(line_enter(&l, &here), LINE_OK);
+	assert_ptr_equal(serve(&l), &here);
+	for (unsigned i = 0; i < 4; i++) {
+		v[order[i]] = entry(ALICE, 3);
+		line_join(&l, &v[order[i]], order[i]);
+		assert_int_equal(line_enter(&l, &v[order[i]]), LINE_OK);
+		if (i == 0)
+			assert_int_equal(line_enter(&l, &bob), LINE_OK);
+	}
+	assert_ptr_equal(serve(&l), &bob);
+	for (unsigned i = 0; i < 4; i++)
+		assert_ptr_equal(serve(&l), &v[i]);
+	line_free(&l);
+}
+
 static bool
 is_bobs(const struct line_entry *e)
 {
@@ -551,6 +577,7 @@ main(void)
 	    cmocka_unit_test(line_who_passed_comes_back_before_newcomers),
 	    cmocka_unit_test(line_who_passed_finds_a_place_where_it_is_full),
 	    cmocka_unit_test(line_crowd_that_passed_shuts_nobody_out),
+	    cmocka_unit_test(line_who_joins_keeps_the_order_of_before),
 	    cmocka_unit_test(line_full_refuses_newcomers_and_changes_nothing),
 	    cmocka_unit_test(line_of_no_places_refuses),
 	    cmocka_unit_test(line_late_client_is_served_second),
