@@ -92,17 +92,19 @@ sse_first_event_does_not_depend_on_pieces(void **state)
 static void
 sse_first_event_looks_at_each_byte_once(void **state)
 {
-	char stream[] = "data: aaaaaaaa\n\n";
+	static const char whole[] = "data: aaaaaaaa\n\n";
+	char stream[sizeof(whole)];
 	struct sse_scan scan = {0};
 	struct span got;
 
 	(void)state;
+	memcpy(stream, whole, sizeof(whole));
 	for (size_t k = 1; k <= 14; k++) {
 		assert_false(
 		    sse_first_event((struct span){stream, k}, &scan, &got));
 		stream[k - 1] = '\n';
 	}
-	memcpy(stream, "data: aaaaaaaa", 14);
+	memcpy(stream, whole, sizeof(whole));
 	assert_true(sse_first_event(span_of(stream), &scan, &got));
 	assert_event(got, "data: aaaaaaaa\n", "aaaaaaaa");
 }
