@@ -7,9 +7,9 @@
 
 #include "base/mem.h"
 
-/* How many bytes may come in for one that is worth keeping: chunks of one byte
- * are six. */
-#define PEEK_OVERHEAD 8
+/* Bytes that may come in beside those worth keeping: chunks of one byte are six,
+ * and may have extensions. */
+#define PEEK_FRAMES_MAX (128 * 1024)
 
 struct peek *
 peek_new(const struct look *look, const struct framing *f, size_t head_bytes)
@@ -107,7 +107,7 @@ peek_feed(struct peek *p, const char *body, size_t n)
 	if (p->look.event &&
 	    sse_first_event(strbuf_view(&p->body), &p->scan, &event))
 		p->enough = true;
-	if (n >= p->look.bytes * PEEK_OVERHEAD)
+	if (n >= p->look.bytes + PEEK_FRAMES_MAX)
 		p->enough = true;
 }
 

@@ -57,6 +57,7 @@ UNIT_TESTS = \
 	tests/unit/test_origin_judge \
 	tests/unit/test_origin_limit \
 	tests/unit/test_origin_words \
+	tests/unit/test_peek \
 	tests/unit/test_presets \
 	tests/unit/test_quota \
 	tests/unit/test_reply \
