@@ -334,8 +334,8 @@ const struct conf_option conf_options[] = {
 	POLICY(lesson.scope), .key = "scope_header", .set = conf_set_field, .def = "none",
 	.takes = "the name of a response field, or none",
 	.help = "The field that says whom a refusal is about (X-RateLimit-Scope). global (or "
-	        "true): all states of the service are held up. shared: it counts for no "
-	        "failure_cutoff.",
+	        "true): all states of the service are held up; where key tells accounts apart, "
+	        "those of this one. shared: it counts for no failure_cutoff.",
 }, {
 	POLICY(budget), .key = "retry_budget", .set = conf_set_budget, .def = "off",
 	.takes = "PERCENT% (1 to 1000), NUMBER/UNIT with UNIT ms, s, min, h or day, or both with a "

@@ -79,6 +79,21 @@ key_of_bucket(struct intake *in, uint64_t id)
 	return bucket ? bucket : id;
 }
 
+static uint64_t
+mix(struct worker *w, uint64_t sum, uint64_t part)
+{
+	uint64_t both[2] = {sum, part};
+
+	return hash_bytes(&w->proc->hash, both, sizeof(both));
+}
+
+/* What it asks for, and not for whom or where. */
+static bool
+part_is_a_place(const struct policy_key_part *p)
+{
+	return p->kind == POLICY_KEY_PATH || p->kind == POLICY_KEY_QUERY;
+}
+
 struct key *
 intake_key(struct intake *in, uint64_t place)
 {
@@ -87,7 +102,7 @@ intake_key(struct intake *in, uint64_t place)
 	bool named = in->service->name[0] != '\0';
 	struct strbuf label;
 	struct key *k = NULL;
-	uint64_t id = named ? 0 : place;
+	uint64_t id = named ? 0 : place, owner = id;
 
 	strbuf_init(&label, 512);
 	if (named) {
@@ -98,19 +113,23 @@ intake_key(struct intake *in, uint64_t place)
 		strbuf_u64(&label, in->port);
 	}
 	for (unsigned i = 0; i < p->nkey; i++) {
-		uint64_t both[2] = {id, key_part(in, &p->key[i], place)};
+		uint64_t part = key_part(in, &p->key[i], place);
 
-		id = hash_bytes(&w->proc->hash, both, sizeof(both));
+		id = mix(w, id, part);
+		if (!part_is_a_place(&p->key[i]))
+			owner = mix(w, owner, part);
 	}
-	if (in->key_text.n)
+	if (in->key_text.n) {
 		id = mix_span(w, id, in->key_text);
+		owner = mix_span(w, owner, in->key_text);
+	}
 	in->base = id;
 	id = key_of_bucket(in, id);
 	if (p->nkey || in->key_text.n || id != in->base)
 		strbuf_fmt(&label, "#%08llx",
 		    (unsigned long long)(id & 0xffffffff));
 	if (!label.failed)
-		k = key_get(in->service->state, id, strbuf_view(&label));
+		k = key_get(in->service->state, id, owner, strbuf_view(&label));
 	strbuf_free(&label);
 	return k;
 }

@@ -109,3 +109,17 @@ buckets_learn(struct buckets *b, uint64_t route, uint64_t bucket, uint32_t most)
 	}
 	pthread_mutex_unlock(&b->lock);
 }
+
+void
+buckets_raise(struct buckets *b, uint64_t route, uint64_t bucket, uint32_t most)
+{
+	struct bucket_route *r;
+
+	pthread_mutex_lock(&b->lock);
+	r = route_find(b, route);
+	if (!r)
+		r = route_new(b, route, most);
+	if (r && r->bucket < bucket)
+		r->bucket = bucket;
+	pthread_mutex_unlock(&b->lock);
+}

@@ -29,5 +29,8 @@ uint64_t buckets_find(struct buckets *b, uint64_t route);
  * learned. At most `most` routes are kept. */
 void buckets_learn(struct buckets *b, uint64_t route, uint64_t bucket,
     uint32_t most);
+/* The same for what is a time: the later one counts. */
+void buckets_raise(struct buckets *b, uint64_t route, uint64_t bucket,
+    uint32_t most);
 
 #endif

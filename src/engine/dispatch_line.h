@@ -48,7 +48,7 @@ void key_sweep(struct key *k, struct engine *e);
 
 /* dispatch_move.c: */
 
-/* The hold that is on is one for all keys of the group. */
+/* The hold that is on is one for all keys of its owner. */
 void key_hold_all(struct key *k);
 /* Takes over such a hold, if there is a new one; the line is not told. */
 bool key_take_hold(struct key *k, int64_t now_ms);

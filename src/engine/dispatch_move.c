@@ -10,8 +10,8 @@
  * Who waits for the same meanwhile goes over as well, at once, or when its turn
  * comes.
  *
- * A refusal that is about all buckets is put down in the group, and every key
- * takes it over when it is looked at next.
+ * A refusal that is about all that its owner does is put down in the group, and
+ * every key of that owner takes it over when it is looked at next.
  */
 #include "dispatch_line.h"
 
@@ -27,7 +27,7 @@ bucket_key(const struct key *base, uint64_t id)
 
 	(void)snprintf(label, sizeof(label), "%.*s#%08llx", n < 400 ? n : 400,
 	    base->label, (unsigned long long)(id & 0xffffffff));
-	return key_get(base->group, id, span_of(label));
+	return key_get(base->group, id, base->owner, span_of(label));
 }
 
 /* r comes with an attempt under way, which is nobody's probe here. */
@@ -153,25 +153,27 @@ void
 key_hold_all(struct key *k)
 {
 	struct keygroup *g = k->group;
-	long long was = atomic_load(&g->hold_ms), until = k->service.until_ms;
 
 	if (k->service.state != SERVICE_SHUT)
 		return;
-	k->group_hold_ms = until;
-	while (was < until)
-		if (atomic_compare_exchange_weak(&g->hold_ms, &was, until))
-			return;
+	buckets_raise(&g->holds, k->owner, (uint64_t)k->service.until_ms,
+	    k->cfg.max_keys);
+	atomic_fetch_add(&g->nholds, 1);
 }
 
 bool
 key_take_hold(struct key *k, int64_t now_ms)
 {
-	int64_t until_ms =
-	    atomic_load_explicit(&k->group->hold_ms, memory_order_relaxed);
+	unsigned long long n = atomic_load(&k->group->nholds);
+	int64_t until_ms;
 
-	if (until_ms <= k->group_hold_ms)
+	if (n == k->holds_seen)
 		return false;
-	k->group_hold_ms = until_ms;
+	k->holds_seen = n;
+	until_ms = (int64_t)buckets_find(&k->group->holds, k->owner);
+	if (until_ms <= k->owner_hold_ms)
+		return false;
+	k->owner_hold_ms = until_ms;
 	if (until_ms <= now_ms)
 		return false;
 	service_told(&k->service, until_ms, 429);

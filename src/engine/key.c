@@ -45,6 +45,7 @@ keygroup_free(struct keygroup *g)
 	}
 	map_clear(&g->map);
 	buckets_free(&g->buckets);
+	buckets_free(&g->holds);
 	copies_free(&g->copies);
 	pthread_mutex_destroy(&g->lock);
 	pthread_mutex_destroy(&g->budget_lock);
@@ -74,7 +75,13 @@ keygroup_init_parts(struct keygroup *g)
 		map_clear(&g->map);
 		return -1;
 	}
+	if (buckets_init(&g->holds) < 0) {
+		buckets_free(&g->buckets);
+		map_clear(&g->map);
+		return -1;
+	}
 	if (copies_init(&g->copies) < 0) {
+		buckets_free(&g->holds);
 		buckets_free(&g->buckets);
 		map_clear(&g->map);
 		return -1;
@@ -237,7 +244,7 @@ keygroup_shrink(struct keygroup *g)
 }
 
 struct key *
-key_get(struct keygroup *g, uint64_t id, struct span label)
+key_get(struct keygroup *g, uint64_t id, uint64_t owner, struct span label)
 {
 	struct map_node *n;
 	struct key *k;
@@ -250,6 +257,8 @@ key_get(struct keygroup *g, uint64_t id, struct span label)
 	} else {
 		keygroup_shrink(g);
 		k = key_new(g, id, label);
+		if (k)
+			k->owner = owner;
 	}
 	if (k)
 		atomic_fetch_add(&k->refs, 1);

@@ -60,7 +60,10 @@ struct key {
 	struct service service;
 	struct bucket bucket;
 	struct quota quota;
-	int64_t group_hold_ms;    /* the group's hold, as last taken over */
+	uint64_t owner;           /* a hash: holds on all are on all keys that have
+	                           * the same */
+	unsigned long long holds_seen; /* of the group's, so many; and the one of */
+	int64_t owner_hold_ms;    /* its owner, as last taken over */
 	bool hasty;               /* somebody in line may not wait for it */
 	struct adapt adapt;
 	uint32_t in_use;          /* slots taken */
@@ -90,7 +93,8 @@ struct keygroup {
 	struct key_cfg cfg;
 	struct buckets buckets;   /* has a lock of its own, and so has this: */
 	struct copies copies;     /* of those who wait */
-	atomic_llong hold_ms;     /* a hold on all keys, until then; only grows */
+	struct buckets holds;     /* the owner -> until when all its keys are held */
+	atomic_ullong nholds;     /* how often one has been put there */
 	pthread_mutex_t budget_lock;
 	struct budget budget;     /* under budget_lock */
 	char *name;               /* owns; "" for [defaults] */
@@ -112,9 +116,10 @@ void keys_free(struct keys *ks);
 struct keygroup *keys_group(struct keys *ks, struct span name,
     const struct key_cfg *cfg, int64_t now_ms);
 
-/* The key with this id (a hash), made when new, with a reference; NULL out of
- * memory. */
-struct key *key_get(struct keygroup *g, uint64_t id, struct span label);
+/* The key with this id and owner (hashes; an id has one owner), made when new,
+ * with a reference; NULL out of memory. */
+struct key *key_get(struct keygroup *g, uint64_t id, uint64_t owner,
+    struct span label);
 void key_ref(struct key *k);
 void key_put(struct key *k);
 

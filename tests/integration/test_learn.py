@@ -107,6 +107,35 @@ class Buckets(Case):
         self.assertEqual([], d.log.matching("sesame"))
 
 
+class Scope(Case):
+    GLOBAL = throttled("Retry-After: 40", "X-RateLimit-Scope: global")
+
+    def test_refusal_of_one_account_is_none_of_another(self):
+        """C45: about all that this token does, wherever it does it."""
+        o = self.origin(self.GLOBAL, answer(200, "x"))
+        d = self.daemon(services={"api": {
+            "hosts": o.authority, "max_wait": "5s",
+            "key": "header:Authorization, path:1",
+            "scope_header": "X-RateLimit-Scope"}})
+
+        def get(path, token):
+            return self.get(d, o.url(path), "Authorization: " + token)
+
+        self.assert_status(429, get("/a", "one"))
+        self.assert_own(429, "service-shut", get("/b", "one"))
+        self.assert_status(200, get("/a", "two"))
+        self.assert_status(200, get("/b", "two"))
+        self.assertEqual(3, len(o.requests))
+
+    def test_refusal_of_one_server_is_none_of_another(self):
+        one, two = self.origin(self.GLOBAL), self.origin(answer(200, "x"))
+        d = self.daemon(defaults={"scope_header": "X-RateLimit-Scope",
+                                  "max_wait": "5s"})
+        self.assert_status(429, self.get(d, one.url()))
+        self.assert_own(429, "service-shut", self.get(d, one.url()))
+        self.assert_status(200, self.get(d, two.url()))
+
+
 class Stacked(Case):
     def test_copy_of_a_waiting_request_is_told(self):
         """C92."""

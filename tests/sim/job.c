@@ -184,16 +184,19 @@ job_arrive(struct world *w, const struct action *a, unsigned i)
 	struct job *j = job_new(w, a, i);
 	struct engine *e = job_engine(w, a);
 	char label[2 * NAME_BYTES + 2];
-	uint64_t base, route, id;
+	uint64_t base, route, id, owner = 0;
 	struct key *key = NULL;
 
+	if (strchr(a->key, '/'))
+		owner = hash_bytes(&w->shared.keys.hash, a->key,
+		    strcspn(a->key, "/"));
 	base = hash_bytes(&w->shared.keys.hash, a->key, strlen(a->key));
 	id = job_bucket(j, base, &route);
 	world_enter(w, e);
 	snprintf(label, sizeof(label), "%s#%s",
 	    w->scene->services[a->service].name, a->key);
 	if (!w->stopped[e->index])
-		key = key_get(w->groups[a->service], id, span_of(label));
+		key = key_get(w->groups[a->service], id, owner, span_of(label));
 	if (!key) {
 		job_end(j, JOB_REFUSED, 503);
 		return;

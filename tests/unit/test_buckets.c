@@ -54,6 +54,24 @@ route_without_a_bucket_is_forgotten(void **state)
 }
 
 static void
+time_is_raised_and_never_taken_back(void **state)
+{
+	(void)state;
+	buckets_raise(&b, 1, 500, 10);
+	buckets_raise(&b, 1, 400, 10);
+	assert_int_equal(buckets_find(&b, 1), 500);
+	buckets_raise(&b, 1, 600, 10);
+	assert_int_equal(buckets_find(&b, 1), 600);
+	buckets_raise(&b, 2, 1, 1);
+	assert_int_equal(buckets_find(&b, 1), 0);
+	assert_int_equal(buckets_find(&b, 2), 1);
+	mem_fail_at(1, true);
+	buckets_raise(&b, 3, 9, 10);
+	mem_fail_at(0, false);
+	assert_int_equal(buckets_find(&b, 3), 0);
+}
+
+static void
 route_asked_for_longest_ago_goes_first(void **state)
 {
 	(void)state;
@@ -91,6 +109,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(route_has_the_bucket_that_was_named_last),
 	    TEST(route_without_a_bucket_is_forgotten),
+	    TEST(time_is_raised_and_never_taken_back),
 	    TEST(route_asked_for_longest_ago_goes_first),
 	    TEST(route_is_not_learned_without_memory),
 	};

@@ -168,7 +168,7 @@ static void
 worker_issue(struct worker *w)
 {
 	struct job *j = mem_zalloc(sizeof(*j));
-	struct key *k = key_get(group, w->issued % 2, SPAN("k"));
+	struct key *k = key_get(group, w->issued % 2, 0, SPAN("k"));
 
 	if (!j || !k)
 		return; /* the test fails by its count */

@@ -49,7 +49,7 @@ tear_down(void **state)
 static struct key *
 get(uint64_t id)
 {
-	struct key *k = key_get(group, id, SPAN("label"));
+	struct key *k = key_get(group, id, 0, SPAN("label"));
 
 	assert_non_null(k);
 	return k;
@@ -264,7 +264,7 @@ key_without_memory_is_none_and_leaves_the_group_whole(void **state)
 		struct key *k;
 
 		mem_fail_at(n, false);
-		k = key_get(group, 100 + n, SPAN("x"));
+		k = key_get(group, 100 + n, 0, SPAN("x"));
 		mem_fail_at(0, false);
 		if (k) {
 			key_put(k);

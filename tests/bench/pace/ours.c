@@ -194,7 +194,7 @@ issue(struct run *run, unsigned i)
 {
 	struct client *c = &run->clients[demand_of(run->cell, i)];
 	struct job *j = mem_zalloc(sizeof(*j));
-	struct key *k = key_get(c->group, 1, SPAN("api"));
+	struct key *k = key_get(c->group, 1, 0, SPAN("api"));
 
 	if (!j || !k) {
 		run->failed = true;
