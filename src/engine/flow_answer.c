@@ -5,6 +5,7 @@
  */
 #include "dispatch.h"
 #include "flow.h"
+#include "proto/coding.h"
 
 #define LOOK_MS 1000       /* rule 13: an answer is not worth more time */
 #define LOOK_EVENT_MS 2000 /* the first event of a stream */
@@ -60,12 +61,13 @@ flow_ask_script(struct request *r, const struct head *h,
 	return said;
 }
 
-/* Of a body that is coded (gzip) the events can't be told apart. */
+/* Its events can't be told apart. */
 static bool
-is_event_stream(const struct head *h)
+is_coded(const struct head *h)
 {
-	return span_istarts(head_find(h, SPAN("content-type")),
-	    SPAN("text/event-stream"));
+	struct coding_list codings;
+
+	return coding_list_of(h, &codings) != 0 || codings.n > 0;
 }
 
 /* Does the script of strategy = custom look at the body of this one? Only where
@@ -88,8 +90,8 @@ request_look(const struct request *r, const struct head *h)
 	if (left_ms < 1 ||
 	    (!when_wants_body(&p->when, h) && !script_looks(p, h)))
 		return look;
-	look.event = is_event_stream(h);
-	if (look.event && head_find(h, SPAN("content-encoding")).p)
+	look.event = when_is_events(h);
+	if (look.event && is_coded(h))
 		return look;
 	look.ms = flow_earlier(look.event ? LOOK_EVENT_MS : LOOK_MS, left_ms);
 	/* A stream is not held up unless it was asked for: its first bytes may

@@ -108,6 +108,8 @@ AB_MUST int when_parse(struct span text, enum when_kind kind,
  * can't hold JSON (image/png) ask for none on account of a json term alone.
  */
 bool when_wants_body(const struct when_cfg *cfg, const struct head *h);
+/* Is it an event stream, of which only the first event counts? */
+bool when_is_events(const struct head *h);
 
 enum when_known { WHEN_NOT_ASKED, WHEN_KNOWN, WHEN_UNKNOWN };
 

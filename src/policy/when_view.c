@@ -26,8 +26,8 @@ content_type(const struct head *h)
 	return span_trim(type);
 }
 
-static bool
-is_event_stream(const struct head *h)
+bool
+when_is_events(const struct head *h)
 {
 	return span_ieq(content_type(h), SPAN("text/event-stream"));
 }
@@ -100,7 +100,7 @@ make_text(struct when_view *v)
 		v->text.n = WHEN_BODY_MAX;
 		v->text_whole = false;
 	}
-	if (is_event_stream(v->head))
+	if (when_is_events(v->head))
 		end_with_event(v);
 	return true;
 }
@@ -153,7 +153,7 @@ make_json(struct when_view *v)
 
 	if (!when_text_of(v, &text) || !when_may_hold_json(v->head))
 		return false;
-	if (is_event_stream(v->head))
+	if (when_is_events(v->head))
 		return read_event(v);
 	return v->text_whole && json_doc_read(text, &v->json) == 0;
 }
