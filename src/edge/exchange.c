@@ -250,7 +250,7 @@ exchange_tell_copies(const struct exchange *x)
 		return;
 	log_warn(
 	    "client=%s sends a request again while a copy of it waits here "
-	    "(service=%s, host=%s, %u copies; %u more such requests since "
+	    "(service=%s, host=%s, copies=%u; %u more such requests since "
 	    "the last such line): turn off the client's own retries, and "
 	    "let its timeout be longer than `deadline`",
 	    x->client_text, x->service->name[0] ? x->service->name : "-",

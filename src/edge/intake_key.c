@@ -139,7 +139,7 @@ intake_print(const struct intake *in, uint64_t place)
 {
 	const struct hash_key *hash = &in->c->worker->proc->hash;
 	struct span auth = head_find(in->h, SPAN("authorization"));
-	uint64_t parts[] = {in->c->who, place, in->body.length,
+	uint64_t parts[] = {in->c->who, place, in->base, in->body.length,
 	    hash_bytes(hash, in->h->method.p, in->h->method.n),
 	    hash_bytes(hash, in->path.p, in->path.n),
 	    auth.n ? hash_bytes(hash, auth.p, auth.n) : 0};

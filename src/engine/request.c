@@ -71,15 +71,15 @@ request_parks(struct request *r)
 {
 	atomic_fetch_add(&r->engine->shared->parked, 1);
 	if (r->print)
-		copies_add(&r->key->group->copies, &r->copy, r->print);
+		r->copy = copies_add(&r->key->group->copies, r->print);
 }
 
 static void
 request_unparks(struct request *r)
 {
 	atomic_fetch_sub(&r->engine->shared->parked, 1);
-	if (r->print)
-		copies_del(&r->key->group->copies, &r->copy);
+	copies_del(&r->key->group->copies, r->copy);
+	r->copy = NULL;
 }
 
 void

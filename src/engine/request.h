@@ -54,7 +54,7 @@ struct request {
 	/* What it is. */
 	uint64_t id;
 	uint64_t print;              /* hash of who asks for what; 0: not told */
-	struct map_node copy;        /* WAITING, with a print: in group->copies */
+	struct copies_print *copy;   /* WAITING, with a print: of group->copies */
 	unsigned stacked;            /* how many copies of it waited as it came */
 	uint64_t base;               /* id of the key that it would have without a
 	                              * bucket */

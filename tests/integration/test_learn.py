@@ -156,6 +156,19 @@ class Stacked(Case):
         self.assertEqual(1, len(d.log.matching("turn off the client")))
         self.assertEqual([], d.log.matching("sesame|open"))
 
+    def test_request_of_another_account_is_no_copy(self):
+        o = self.origin(throttled("Retry-After: 1"), answer(200, "x"))
+        d = self.daemon(services={"api": {"hosts": o.authority,
+                                          "rate": "1/s",
+                                          "key": "header:X-Api-Key"}})
+        clients = [self.connect(d) for _ in range(4)]
+        for n, client in enumerate(clients):
+            client.ask("GET", o.url("/a"), "X-Api-Key: %d" % (n % 2))
+        for client in clients:
+            self.assert_status(200, client.response())
+        self.assertEqual([], [r for r in d.wait_records(4)
+                              if "stacked" in r])
+
 
 if __name__ == "__main__":
     unittest.main()
