@@ -34,6 +34,8 @@ key_enter(struct key *k, struct request *r)
 	}
 	r->grant = GRANT_LINE;
 	r->refused = false;
+	if (r->hasty)
+		k->hasty = true;
 	memcpy(r->held_ms, k->held_ms, sizeof(r->held_ms));
 	if (request_limit_ms(r) < k->least_deadline_ms)
 		k->least_deadline_ms = request_limit_ms(r);
@@ -80,6 +82,9 @@ dispatch_ask(struct request *r)
 	} else {
 		res = key_enter(k, r);
 	}
+	/* The pace may have grown: the line's turn comes earlier. */
+	if (res != DISPATCH_GO && res != DISPATCH_PARKED)
+		key_run(k, r->engine);
 	pthread_mutex_unlock(&k->lock);
 	return res;
 }
@@ -91,7 +96,6 @@ dispatch_is_shut(struct request *r)
 	bool shut;
 
 	pthread_mutex_lock(&k->lock);
-	key_clock(k, key_now(r->engine));
 	key_heed(k, r->engine);
 	shut = key_shut_for(k, r, key_now(r->engine));
 	pthread_mutex_unlock(&k->lock);
@@ -143,10 +147,10 @@ dispatch_confirm(struct request *r)
 	pthread_mutex_lock(&k->lock);
 	if (r->grant == GRANT_MAIL)
 		r->grant = GRANT_HELD;
-	key_clock(k, now_ms);
 	key_heed(k, r->engine);
 	if (r->grant == GRANT_HELD &&
 	    !service_stands(&k->service, &r->ticket)) {
+		key_clock(k, now_ms);
 		key_give_back(k, r, true);
 		res = key_shut_for(k, r, now_ms) ? DISPATCH_SHUT
 						 : key_enter(k, r);

@@ -172,8 +172,10 @@ key_grant(struct key *k, struct engine *e, struct request *r)
 void
 key_heed(struct key *k, struct engine *e)
 {
-	if (key_take_hold(k, key_now(e)))
-		key_sweep(k, e);
+	if (!key_take_hold(k, key_now(e)))
+		return;
+	key_clock(k, key_now(e));
+	key_sweep(k, e);
 }
 
 void
