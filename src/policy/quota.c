@@ -122,8 +122,12 @@ window_over(struct quota *q, int64_t now_ms)
 		quota_move(q, QUOTA_NONE);
 		return;
 	}
+	/* Where nothing was left, a crowd may stand before this moment, and our
+	 * clock may be ahead of the server's: one finds out. */
+	bool one = q->left == 0 || q->full == 0;
+
 	quota_move(q, QUOTA_NEXT);
-	q->left = q->full ? q->full : 1;
+	q->left = one ? 1 : q->full;
 	q->ends_ms = clock_add(now_ms, QUOTA_NEXT_MS);
 }
 

@@ -10,7 +10,8 @@
  * TOLD: `left` may start until the window ends. While that is more than a share
  * of the limit nobody is held up; at or below it what is left is spread over the
  * time; none left: nobody until the end. NEXT: a window is over and nothing is
- * known of the next one yet: as many as its limit may go, or one; no herd.
+ * known of the next one yet: as many as its limit may go; but one where it was
+ * used up, or of unknown size, for a crowd may wait; no herd.
  *
  * An answer tells of the moment it was made at, and attempts overtake each other
  * on their way. So starts are numbered and counted off as they happen; what an

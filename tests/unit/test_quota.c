@@ -327,7 +327,7 @@ most_seen_is_forgotten_with_its_window(void **state)
 static void
 window_that_is_over_lets_a_limit_go_and_then_listens(void **state)
 {
-	struct quota q = told(0, 3, 5000, 0);
+	struct quota q = told(2, 3, 5000, 0);
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -341,6 +341,22 @@ window_that_is_over_lets_a_limit_go_and_then_listens(void **state)
 	assert_int_equal(q.mode, QUOTA_TOLD);
 	assert_int_equal(q.left, 0);
 	assert_int_equal(at(&q, 5100, 0), 10100);
+}
+
+/* A crowd may stand before the end of a window that was used up. */
+static void
+window_that_was_used_up_sends_one_ahead(void **state)
+{
+	struct quota q = told(0, 100, 5000, 0);
+	uint64_t n;
+
+	(void)state;
+	assert_int_equal(at(&q, 5000, 0), 5000);
+	n = quota_begin(&q, 5000);
+	assert_int_equal(at(&q, 5000, 0), 6000);
+	heard(&q, n, 99, 100, 60000, 5100);
+	assert_int_equal(at(&q, 5100, 0), 5100);
+	assert_int_equal(at(&q, 5100, 48), 5100);
 }
 
 static void
@@ -555,6 +571,7 @@ main(void)
 	    cmocka_unit_test(most_seen_is_forgotten_with_its_window),
 	    cmocka_unit_test(
 		window_that_is_over_lets_a_limit_go_and_then_listens),
+	    cmocka_unit_test(window_that_was_used_up_sends_one_ahead),
 	    cmocka_unit_test(window_of_unknown_size_sends_one_ahead),
 	    cmocka_unit_test(pause_delays_the_next_start_alone),
 	    cmocka_unit_test(pause_is_not_ended_by_who_started_before_it),
