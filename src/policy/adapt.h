@@ -15,8 +15,8 @@
  * back to it fast, lingers there, and goes on beyond it: the cubic of RFC 9438
  * section 4.2, in shares of the good rate rather than in segments.
  *
- * Time in which nobody waits teaches nothing and grows nothing: a pace that is
- * not used up is not raised.
+ * A pace that is not used up is not raised. Of the time in which nobody waits no
+ * more than a moment is measured: what was not wanted was not refused.
  *
  * Pure: time is a parameter (monotonic ms, never going back).
  */
@@ -42,7 +42,10 @@ struct adapt {
 	double tokens;     /* at clock_ms; one start takes one */
 	double open_ms;    /* time with demand, in the last minute or two of it */
 	double closed_ms;  /* the same while all was refused, which is apart */
+	double unsure_ms;  /* CLOSED: the same since the last refusal */
 	double served;     /* in that time */
+	double rest_ms;    /* without demand until now, as far as it counts */
+	double weary;      /* CLOSED for the first time: this part of the pace */
 	int64_t clock_ms;  /* of the last adapt_clock */
 	unsigned flying;   /* started, outcome unknown */
 	double window;     /* START: how many may fly */
@@ -65,7 +68,7 @@ void adapt_clock(struct adapt *a, const struct adapt_cfg *cfg, int64_t now_ms,
     bool waiting);
 /*
  * 0: one may start now; else ms until one may, rounded up; INT64_MAX: when an
- * outcome is learned. While CLOSED the pace is that of the cut to come.
+ * outcome is learned. Meanwhile the pace grows, as somebody is taken to wait.
  */
 int64_t adapt_wait_ms(const struct adapt *a, const struct adapt_cfg *cfg,
     int64_t now_ms);
@@ -85,7 +88,8 @@ void adapt_served(struct adapt *a, const struct adapt_cfg *cfg, bool current);
 void adapt_refused(struct adapt *a, const struct adapt_cfg *cfg, bool current);
 void adapt_void(struct adapt *a);
 
-/* The pace in force, starts per ms; 0: none has been learned yet. */
+/* The pace in force, starts per ms; 0: none, all is START. While CLOSED it is
+ * that of the probes. */
 double adapt_pace(const struct adapt *a, const struct adapt_cfg *cfg);
 
 #endif
