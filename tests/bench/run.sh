@@ -30,7 +30,7 @@ usage() {
 usage: run.sh [OPTION]...
        run.sh pace [--sockets]
   pace             what coming back after a 429 costs, in virtual time; with
-                   --sockets: one setting of it for real, up to a minute
+                   --sockets: one setting of it for real, a minute or so
   --quick          one short round of each row: a minute instead of five
   --rows LIST      of: $ALL_ROWS;
                    or tls for all of those
