@@ -120,6 +120,49 @@ share_that_is_none_is_told(void **state)
 }
 
 static void
+pace_is_learned_or_not(void **state)
+{
+	static const struct {
+		const char *line;
+		enum adaptive mode;
+		double floor_per_ms;
+	} v[] = {{"", ADAPTIVE_OFF, 1.0 / 60000},
+	    {"adaptive = off", ADAPTIVE_OFF, 1.0 / 60000},
+	    {"adaptive = aimd", ADAPTIVE_AIMD, 1.0 / 60000},
+	    {"adaptive_floor = 6/h", ADAPTIVE_OFF, 6.0 / 3600000},
+	    {"adaptive = aimd\nadaptive_floor = 5/s", ADAPTIVE_AIMD, 0.005}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct conf *c = with(v[i].line);
+		const struct policy *p = &c->defaults.policy;
+
+		assert_int_equal(p->adapt.mode, v[i].mode);
+		assert_true(p->adapt.floor_per_ms == v[i].floor_per_ms);
+		/* The pace takes the place of the slow start. */
+		assert_int_equal(p->service.has_rate,
+		    v[i].mode != ADAPTIVE_OFF);
+		conf_unref(c);
+	}
+}
+
+static void
+pace_that_is_none_is_told(void **state)
+{
+	static const char takes[] =
+	    "; it takes NUMBER/UNIT with UNIT ms, s, min, h or day\n";
+	static const char *const v[][2] = {{"5", "a rate is NUMBER/UNIT"},
+	    {"0/s", "a rate of 0 would let nothing through"},
+	    {"5/s burst 2", "it takes no burst"},
+	    {"none", "it does not begin with a digit"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		bad("adaptive_floor", v[i][0], v[i][1], takes);
+	bad("adaptive", "cubic", "no such choice", "; it takes off, or aimd\n");
+}
+
+static void
 field_is_a_name_or_none(void **state)
 {
 	struct conf *c = rig_good("[defaults]\nbucket_header = x-b\n"
@@ -146,6 +189,8 @@ main(void)
 	    cmocka_unit_test(budget_that_is_none_is_told),
 	    cmocka_unit_test(share_is_a_percentage_or_off),
 	    cmocka_unit_test(share_that_is_none_is_told),
+	    cmocka_unit_test(pace_is_learned_or_not),
+	    cmocka_unit_test(pace_that_is_none_is_told),
 	    cmocka_unit_test(field_is_a_name_or_none),
 	    cmocka_unit_test(service_may_turn_the_budget_of_the_defaults_off),
 	};

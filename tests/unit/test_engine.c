@@ -267,6 +267,8 @@ key_is_at_rest(struct key *k)
 	assert_int_equal(k->in_use, 0);
 	assert_int_equal(k->service.flying, 0);
 	assert_int_equal(k->quota.flying, 0);
+	assert_int_equal(k->adapt.flying, 0);
+	assert_int_equal(k->adapt.learned, adapt_on(&k->cfg.adapt));
 	assert_int_equal(line_length(&k->line), 0);
 }
 
@@ -282,6 +284,7 @@ run_engines(void)
 	    .bucket = policy.bucket,
 	    .budget = policy.budget,
 	    .quota = policy.quota,
+	    .adapt = policy.adapt,
 	    .concurrency = policy.concurrency,
 	    .queue = policy.queue,
 	    .max_keys = 10,
@@ -359,12 +362,27 @@ engines_that_are_taught_end_every_request_once(void **state)
 	run_engines();
 }
 
+/* The pace is the key's, and all engines learn it. */
+static void
+engines_that_adapt_end_every_request_once(void **state)
+{
+	(void)state;
+	teach = false;
+	policy.quota = (struct quota_cfg){.percent = 0};
+	policy.budget = (struct budget_cfg){.on = false};
+	policy.lesson = (struct lesson_cfg){.bucket = SPAN("")};
+	policy.adapt = (struct adapt_cfg){ADAPTIVE_AIMD, 0.5};
+	run_engines();
+	policy.adapt = (struct adapt_cfg){ADAPTIVE_OFF, 0};
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(engines_on_threads_end_every_request_once),
 	    cmocka_unit_test(engines_that_are_taught_end_every_request_once),
+	    cmocka_unit_test(engines_that_adapt_end_every_request_once),
 	};
 
 	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
