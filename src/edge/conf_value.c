@@ -8,6 +8,8 @@
  */
 #include "edge/conf_value.h"
 
+#include "proto/octet.h"
+
 #define NUMBER_MAX 1000000000u /* before the unit; keeps products in 64 bits */
 #define FRACTION_DIGITS 9
 #define YEAR_MS (INT64_C(366) * 24 * 3600 * 1000)
@@ -46,22 +48,6 @@ struct decimal {
 	uint64_t whole, fraction, scale;
 };
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static size_t
-digits(struct span s)
-{
-	size_t n = 0;
-
-	while (n < s.n && is_digit(s.p[n]))
-		n++;
-	return n;
-}
-
 static struct span
 skip(struct span s, size_t n)
 {
@@ -72,7 +58,7 @@ skip(struct span s, size_t n)
 static int
 take_decimal(struct span *s, struct decimal *ret, const char **ret_why)
 {
-	size_t n = digits(*s);
+	size_t n = octet_digits(*s);
 
 	*ret = (struct decimal){.scale = 1};
 	if (span_u64((struct span){s->p, n}, &ret->whole) != 0) {
@@ -82,7 +68,7 @@ take_decimal(struct span *s, struct decimal *ret, const char **ret_why)
 	*s = skip(*s, n);
 	if (s->n > 0 && s->p[0] == '.') {
 		*s = skip(*s, 1);
-		n = digits(*s);
+		n = octet_digits(*s);
 		if (n == 0 || n > FRACTION_DIGITS) {
 			*ret_why = "1 to 9 digits follow a decimal point";
 			return -1;
@@ -166,7 +152,7 @@ is_loose_size_unit(struct span s)
 {
 	static const char *const loose[] = {"k", "kb", "m", "mb", "g", "gb",
 	    "kib", "mib", "gib", "b"};
-	size_t n = digits(s);
+	size_t n = octet_digits(s);
 
 	for (size_t i = 0; i < sizeof(loose) / sizeof(loose[0]); i++) {
 		if (n > 0 && span_ieq(skip(s, n), span_of(loose[i])))
@@ -297,7 +283,7 @@ value_is_token(struct span s)
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
 
-		if (!is_digit(c) && !(c >= 'a' && c <= 'z') &&
+		if (!octet_is_digit(c) && !(c >= 'a' && c <= 'z') &&
 		    !(c >= 'A' && c <= 'Z') && (!c || !strchr(others, c)))
 			return false;
 	}

@@ -148,24 +148,27 @@ read_js_date(struct span s, const struct hint_clock *clk)
 	return read_date((struct span){date, ALL_N}, zone_ms, clk);
 }
 
+/* So many units of so many ms since 1970. */
 static int64_t
-read_epoch(struct span s, const struct hint_clock *clk)
+read_since_1970(struct span s, const struct hint_clock *clk, uint64_t unit_ms)
 {
 	struct decimal d;
 
 	return decimal_is(s, &d)
-	    ? hint_until(clk, hint_saturated(decimal_times(&d, 1000)))
+	    ? hint_until(clk, hint_saturated(decimal_times(&d, unit_ms)))
 	    : 0;
+}
+
+static int64_t
+read_epoch(struct span s, const struct hint_clock *clk)
+{
+	return read_since_1970(s, clk, 1000);
 }
 
 static int64_t
 read_epoch_ms(struct span s, const struct hint_clock *clk)
 {
-	struct decimal d;
-
-	return decimal_is(s, &d)
-	    ? hint_until(clk, hint_saturated(decimal_times(&d, 1)))
-	    : 0;
+	return read_since_1970(s, clk, 1);
 }
 
 /* Jira cuts the seconds off its resets; a day alone tells nothing useful. */

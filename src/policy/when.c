@@ -9,9 +9,9 @@
  */
 #include "policy/when_view.h"
 
-#define OCCURRENCES_MAX \
-	16            /* of a body term's text, of those that tell a wait */
-#define WORDS_MAX 128 /* bytes behind it that are read */
+/* Of the text of a body term that tells a wait, and bytes read behind each. */
+#define OCCURRENCES_MAX 16
+#define WORDS_MAX 128
 
 static struct span
 text_of(const struct when_rule *r, struct when_text t)

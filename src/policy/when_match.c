@@ -9,16 +9,6 @@
 
 #include "proto/octet.h"
 
-static size_t
-digits(struct span s)
-{
-	size_t n = 0;
-
-	while (n < s.n && octet_is_digit(s.p[n]))
-		n++;
-	return n;
-}
-
 int
 number_parse(struct span s, struct number *ret)
 {
@@ -26,7 +16,7 @@ number_parse(struct span s, struct number *ret)
 
 	if (v.negative)
 		s = (struct span){s.p + 1, s.n - 1};
-	v.whole = (struct span){s.p, digits(s)};
+	v.whole = (struct span){s.p, octet_digits(s)};
 	v.parts = (struct span){s.p + v.whole.n, 0};
 	if (v.whole.n == 0)
 		return -1;
@@ -34,7 +24,7 @@ number_parse(struct span s, struct number *ret)
 		v.parts.n = s.n - v.whole.n - 1;
 		v.parts.p++;
 		if (s.p[v.whole.n] != '.' || v.parts.n == 0 ||
-		    digits(v.parts) < v.parts.n)
+		    octet_digits(v.parts) < v.parts.n)
 			return -1;
 	}
 	while (v.whole.n > 0 && v.whole.p[0] == '0')

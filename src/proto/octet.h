@@ -30,6 +30,17 @@ octet_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* How many digits s begins with. */
+static inline size_t
+octet_digits(struct span s)
+{
+	size_t n = 0;
+
+	while (n < s.n && octet_is_digit(s.p[n]))
+		n++;
+	return n;
+}
+
 static inline bool
 octet_is_blank(char c)
 {

@@ -16,16 +16,6 @@ skip(struct span *s, size_t n)
 	*s = (struct span){s->p + n, s->n - n};
 }
 
-static size_t
-digits(struct span s)
-{
-	size_t n = 0;
-
-	while (n < s.n && octet_is_digit(s.p[n]))
-		n++;
-	return n;
-}
-
 static bool
 is_lower(char c)
 {
@@ -47,14 +37,14 @@ number(struct span s)
 	size_t sign = s.n > 0 && s.p[0] == '-', whole, places;
 
 	skip(&s, sign);
-	whole = digits(s);
+	whole = octet_digits(s);
 	if (whole == 0 || whole > INTEGER_DIGITS)
 		return 0;
 	skip(&s, whole);
 	if (s.n == 0 || s.p[0] != '.')
 		return sign + whole;
 	skip(&s, 1);
-	places = digits(s);
+	places = octet_digits(s);
 	if (whole > DECIMAL_DIGITS || places == 0 || places > DECIMAL_PLACES)
 		return 0;
 	return sign + whole + 1 + places;
